@@ -1,0 +1,293 @@
+package types
+
+import "fmt"
+
+// ID names a SQL type without its modifier.
+type ID uint8
+
+// The SQL types. Unknown is the type of an untyped literal or parameter before
+// analysis; it never reaches execution except as Text.
+const (
+	Invalid ID = iota
+	Unknown
+	Bool
+	Int2
+	Int4
+	Int8
+	Float4
+	Float8
+	Numeric
+	Text
+	Varchar
+	Bpchar // char(n), blank padded
+	Char   // "char", one byte
+	Name
+	Bytea
+	Date
+	Time
+	Timestamp
+	Timestamptz
+	Interval
+	UUID
+	JSON
+	JSONB
+	Oid
+	Regclass
+	Regtype
+	Regproc
+	Regnamespace
+	Array  // one-dimensional or more; the element type is T.Elem
+	Record // anonymous composite
+	Void
+	numIDs
+)
+
+// T is a type as it stands on a column or an expression. T is comparable.
+type T struct {
+	ID   ID
+	Elem ID    // element type of an Array, else Invalid
+	Mod  int32 // PostgreSQL's atttypmod; -1: none
+}
+
+// Plain types without a modifier.
+var (
+	TUnknown     = T{ID: Unknown, Mod: -1}
+	TBool        = T{ID: Bool, Mod: -1}
+	TInt2        = T{ID: Int2, Mod: -1}
+	TInt4        = T{ID: Int4, Mod: -1}
+	TInt8        = T{ID: Int8, Mod: -1}
+	TFloat4      = T{ID: Float4, Mod: -1}
+	TFloat8      = T{ID: Float8, Mod: -1}
+	TNumeric     = T{ID: Numeric, Mod: -1}
+	TText        = T{ID: Text, Mod: -1}
+	TVarchar     = T{ID: Varchar, Mod: -1}
+	TBpchar      = T{ID: Bpchar, Mod: -1}
+	TChar        = T{ID: Char, Mod: -1}
+	TName        = T{ID: Name, Mod: -1}
+	TBytea       = T{ID: Bytea, Mod: -1}
+	TDate        = T{ID: Date, Mod: -1}
+	TTime        = T{ID: Time, Mod: -1}
+	TTimestamp   = T{ID: Timestamp, Mod: -1}
+	TTimestamptz = T{ID: Timestamptz, Mod: -1}
+	TInterval    = T{ID: Interval, Mod: -1}
+	TUUID        = T{ID: UUID, Mod: -1}
+	TJSON        = T{ID: JSON, Mod: -1}
+	TJSONB       = T{ID: JSONB, Mod: -1}
+	TOid         = T{ID: Oid, Mod: -1}
+	TRegclass    = T{ID: Regclass, Mod: -1}
+	TRegtype     = T{ID: Regtype, Mod: -1}
+	TRecord      = T{ID: Record, Mod: -1}
+	TVoid        = T{ID: Void, Mod: -1}
+)
+
+// ArrayOf returns the array type over elem.
+func ArrayOf(elem ID) T { return T{ID: Array, Elem: elem, Mod: -1} }
+
+// ElemType returns the element type of an array type.
+func (t T) ElemType() T { return T{ID: t.Elem, Mod: t.Mod} }
+
+// Base returns t without its modifier.
+func (t T) Base() T { t.Mod = -1; return t }
+
+// Kind is the Go form of a type's values: the element type of its vectors and
+// the dynamic type of its Datums.
+type Kind uint8
+
+// The kinds. KBytes covers every variable-width type; as a Datum it is a string
+// holding: UTF-8 text (text, varchar, bpchar, name, "char", json), raw bytes
+// (bytea), canonical jsonb text (see json.go), an encoded numeric (decimal.go),
+// or an encoded array or record (array.go).
+const (
+	KBool     Kind = iota // bool
+	KInt16                // int16: smallint
+	KInt32                // int32: integer; date as days since 2000-01-01
+	KInt64                // int64: bigint; time, timestamp, timestamptz as µs (since 2000-01-01 00:00 UTC); oid and reg* as uint32 range
+	KFloat32              // float32
+	KFloat64              // float64
+	KInterval             // IntervalValue
+	KUUID                 // UUIDValue
+	KBytes                // string
+)
+
+// Datum is one value: nil is NULL, otherwise the Go type of its type's Kind
+// (bool, int16, int32, int64, float32, float64, IntervalValue, UUIDValue, string).
+type Datum = any
+
+// IntervalValue is an interval's three independent fields, as in PostgreSQL.
+type IntervalValue struct {
+	Micros int64
+	Days   int32
+	Months int32
+}
+
+// UUIDValue is a UUID in network order.
+type UUIDValue [16]byte
+
+// Infinite dates and timestamps.
+const (
+	DateInfinity         int32 = 1<<31 - 1
+	DateNegInfinity      int32 = -1 << 31
+	TimestampInfinity    int64 = 1<<63 - 1
+	TimestampNegInfinity int64 = -1 << 63
+)
+
+type info struct {
+	name     string // as format_type prints it
+	typname  string // pg_type.typname
+	oid      uint32
+	arrayOID uint32
+	kind     Kind
+	size     int16 // pg_type.typlen
+	category byte  // pg_type.typcategory
+}
+
+var infos = [numIDs]info{
+	Unknown:      {"unknown", "unknown", 705, 0, KBytes, -2, 'X'},
+	Bool:         {"boolean", "bool", 16, 1000, KBool, 1, 'B'},
+	Int2:         {"smallint", "int2", 21, 1005, KInt16, 2, 'N'},
+	Int4:         {"integer", "int4", 23, 1007, KInt32, 4, 'N'},
+	Int8:         {"bigint", "int8", 20, 1016, KInt64, 8, 'N'},
+	Float4:       {"real", "float4", 700, 1021, KFloat32, 4, 'N'},
+	Float8:       {"double precision", "float8", 701, 1022, KFloat64, 8, 'N'},
+	Numeric:      {"numeric", "numeric", 1700, 1231, KBytes, -1, 'N'},
+	Text:         {"text", "text", 25, 1009, KBytes, -1, 'S'},
+	Varchar:      {"character varying", "varchar", 1043, 1015, KBytes, -1, 'S'},
+	Bpchar:       {"character", "bpchar", 1042, 1014, KBytes, -1, 'S'},
+	Char:         {`"char"`, "char", 18, 1002, KBytes, 1, 'Z'},
+	Name:         {"name", "name", 19, 1003, KBytes, 64, 'S'},
+	Bytea:        {"bytea", "bytea", 17, 1001, KBytes, -1, 'U'},
+	Date:         {"date", "date", 1082, 1182, KInt32, 4, 'D'},
+	Time:         {"time without time zone", "time", 1083, 1183, KInt64, 8, 'D'},
+	Timestamp:    {"timestamp without time zone", "timestamp", 1114, 1115, KInt64, 8, 'D'},
+	Timestamptz:  {"timestamp with time zone", "timestamptz", 1184, 1185, KInt64, 8, 'D'},
+	Interval:     {"interval", "interval", 1186, 1187, KInterval, 16, 'T'},
+	UUID:         {"uuid", "uuid", 2950, 2951, KUUID, 16, 'U'},
+	JSON:         {"json", "json", 114, 199, KBytes, -1, 'U'},
+	JSONB:        {"jsonb", "jsonb", 3802, 3807, KBytes, -1, 'U'},
+	Oid:          {"oid", "oid", 26, 1028, KInt64, 4, 'N'},
+	Regclass:     {"regclass", "regclass", 2205, 2210, KInt64, 4, 'N'},
+	Regtype:      {"regtype", "regtype", 2206, 2211, KInt64, 4, 'N'},
+	Regproc:      {"regproc", "regproc", 24, 1008, KInt64, 4, 'N'},
+	Regnamespace: {"regnamespace", "regnamespace", 4089, 4090, KInt64, 4, 'N'},
+	Array:        {"anyarray", "anyarray", 2277, 0, KBytes, -1, 'P'},
+	Record:       {"record", "record", 2249, 2287, KBytes, -1, 'P'},
+	Void:         {"void", "void", 2278, 0, KBytes, 4, 'P'},
+}
+
+// Kind returns the Go form of t's values.
+func (t T) Kind() Kind { return infos[t.ID].kind }
+
+// OID returns t's PostgreSQL type OID.
+func (t T) OID() uint32 {
+	if t.ID == Array && t.Elem != Invalid {
+		return infos[t.Elem].arrayOID
+	}
+	return infos[t.ID].oid
+}
+
+// Size returns pg_type.typlen.
+func (t T) Size() int16 { return infos[t.ID].size }
+
+// Category returns pg_type.typcategory.
+func (t T) Category() byte {
+	if t.ID == Array && t.Elem != Invalid {
+		return 'A'
+	}
+	return infos[t.ID].category
+}
+
+// TypName returns pg_type.typname: int4, _int4, timestamptz.
+func (t T) TypName() string {
+	if t.ID == Array && t.Elem != Invalid {
+		return "_" + infos[t.Elem].typname
+	}
+	return infos[t.ID].typname
+}
+
+// String returns the name as PostgreSQL's format_type prints it, modifier
+// included: numeric(10,2), character varying(40)[], timestamp(3) without time zone.
+func (t T) String() string {
+	if t.ID == Array && t.Elem != Invalid {
+		return t.ElemType().String() + "[]"
+	}
+	n := infos[t.ID].name
+	if t.Mod < 0 {
+		return n
+	}
+	switch t.ID {
+	case Numeric:
+		p, s := t.NumericMod()
+		return fmt.Sprintf("numeric(%d,%d)", p, s)
+	case Varchar, Bpchar:
+		return fmt.Sprintf("%s(%d)", n, t.Mod-4)
+	case Time:
+		return fmt.Sprintf("time(%d) without time zone", t.Mod)
+	case Timestamp:
+		return fmt.Sprintf("timestamp(%d) without time zone", t.Mod)
+	case Timestamptz:
+		return fmt.Sprintf("timestamp(%d) with time zone", t.Mod)
+	}
+	return n
+}
+
+// NumericOf returns numeric(precision, scale).
+func NumericOf(precision, scale int) T {
+	return T{ID: Numeric, Mod: int32(precision)<<16 | int32(scale)&0x7ff + 4}
+}
+
+// NumericMod returns the precision and scale of a numeric type with a modifier.
+func (t T) NumericMod() (precision, scale int) {
+	m := t.Mod - 4
+	precision, scale = int(m>>16)&0xffff, int(m&0x7ff)
+	if scale > 1000 { // 11-bit two's complement
+		scale -= 2048
+	}
+	return precision, scale
+}
+
+// ByOID returns the type with the given PostgreSQL OID.
+func ByOID(oid uint32) (T, bool) {
+	for id := Unknown; id < numIDs; id++ {
+		if infos[id].oid == oid && id != Array {
+			return T{ID: id, Mod: -1}, true
+		}
+		if infos[id].arrayOID == oid && oid != 0 {
+			return ArrayOf(id), true
+		}
+	}
+	return T{}, false
+}
+
+// ByName returns the type with the given pg_type.typname (int4, _text) or SQL
+// name (integer, double precision), in lower case and without modifier.
+func ByName(name string) (T, bool) {
+	if a, ok := sqlNames[name]; ok {
+		return T{ID: a, Mod: -1}, true
+	}
+	for id := Unknown; id < numIDs; id++ {
+		if id == Array {
+			continue
+		}
+		if infos[id].typname == name || infos[id].name == name {
+			return T{ID: id, Mod: -1}, true
+		}
+		if "_"+infos[id].typname == name && infos[id].arrayOID != 0 {
+			return ArrayOf(id), true
+		}
+	}
+	return T{}, false
+}
+
+var sqlNames = map[string]ID{
+	"int": Int4, "decimal": Numeric, "float": Float8, "string": Text, "char": Bpchar,
+	"timestamp": Timestamp, "time": Time, "character varying": Varchar,
+}
+
+// All calls f for every concrete scalar type, in ID order.
+func All(f func(T)) {
+	for id := Bool; id < numIDs; id++ {
+		if id != Array && id != Record && id != Void {
+			f(T{ID: id, Mod: -1})
+		}
+	}
+}
