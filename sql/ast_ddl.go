@@ -1,0 +1,354 @@
+package sql
+
+// OptionKind is the kind of an option's value.
+type OptionKind uint8
+
+// The kinds of option values.
+const (
+	OptNone   OptionKind = iota // no value: the bare name
+	OptString                   // 'text'
+	OptNumber                   // 1, -2.5
+	OptWord                     // true, json, a name
+	OptSecret                   // SECRET name
+	OptList                     // (a, b): Value holds the names joined by commas
+)
+
+// Option is name = value in WITH (...), ENCODE x (...), COPY's and EXPLAIN's
+// options. Name is in lower case unless quoted, dots kept. A secret's Value is
+// its name.
+type Option struct {
+	At
+	Name  string
+	Kind  OptionKind
+	Value string
+}
+
+// ColumnDef is a column of CREATE TABLE, CREATE SOURCE or a column definition
+// list. Type is nil only where the statement allows it (CREATE SINK's list).
+type ColumnDef struct {
+	At
+	Name       string
+	Type       *TypeName
+	Collation  *Name
+	NotNull    bool
+	Null       bool // NULL was written
+	PrimaryKey bool
+	Unique     bool
+	Default    Expr
+	Generated  Expr   // GENERATED ALWAYS AS (expr) STORED, or AS expr
+	Identity   string // "", "ALWAYS" or "BY DEFAULT"
+	Checks     []Constraint
+	References *Constraint
+}
+
+// ConstraintKind is the kind of a constraint.
+type ConstraintKind uint8
+
+// The constraints.
+const (
+	ConPrimaryKey ConstraintKind = iota
+	ConUnique
+	ConCheck
+	ConForeignKey
+	ConExclude
+)
+
+// Constraint is a table constraint, or a CHECK or REFERENCES of a column.
+type Constraint struct {
+	At
+	Kind       ConstraintKind
+	Name       string
+	Columns    []string // key columns; of a column's REFERENCES empty
+	Check      Expr
+	RefTable   Name
+	RefColumns []string
+	// OnDelete and OnUpdate are "", "RESTRICT", "CASCADE", "SET NULL" or "SET
+	// DEFAULT"; empty also for NO ACTION.
+	OnDelete, OnUpdate string
+	Deferrable         bool
+	NullsNotDistinct   bool
+}
+
+// Watermark is WATERMARK FOR Column AS Expr; Expr nil: the column itself.
+type Watermark struct {
+	At
+	Column string
+	Expr   Expr
+}
+
+// LikeTable is an element LIKE table of CREATE TABLE; All is INCLUDING ALL,
+// Options the bits of the single INCLUDING clauses.
+type LikeTable struct {
+	At
+	Table   Name
+	Options uint32
+}
+
+// Include is INCLUDE What ['Inner'] [Type] [AS As]; What is in lower case: key,
+// partition, offset, timestamp, header, payload.
+type Include struct {
+	At
+	What  string
+	Inner string
+	Type  *TypeName
+	As    string
+}
+
+// FormatSpec is FORMAT Format (...) ENCODE Encode (...) [KEY ENCODE KeyEncode
+// (...)]; the words are in lower case.
+type FormatSpec struct {
+	At
+	Format        string
+	FormatOptions []Option
+	Encode        string
+	EncodeOptions []Option
+	KeyEncode     string
+	KeyOptions    []Option
+}
+
+// RelationDef is what CREATE TABLE and CREATE SOURCE share.
+type RelationDef struct {
+	Columns     []ColumnDef
+	Wildcard    bool // * in the column list: take the rest from the schema registry
+	Constraints []Constraint
+	Watermarks  []Watermark
+	Includes    []Include
+	AppendOnly  bool
+	OnConflict  string // "", "overwrite", "ignore", "do update if not null"
+	Options     []Option
+	Format      *FormatSpec
+	// FromSource and FromTable are FROM source [TABLE 'name'] of a table fed by a
+	// shared change stream.
+	FromSource *Name
+	FromTable  string
+}
+
+// CreateTable is CREATE TABLE, and with Query CREATE TABLE AS.
+type CreateTable struct {
+	At
+	Name        Name
+	OrReplace   bool
+	IfNotExists bool
+	Temp        bool
+	Unlogged    bool
+	RelationDef
+	Like []LikeTable
+	// OnCommit is "", "PRESERVE ROWS", "DELETE ROWS" or "DROP".
+	OnCommit string
+	// Query, ColumnNames and NoData belong to CREATE TABLE AS.
+	Query       *Select
+	ColumnNames []string
+	NoData      bool
+}
+
+// CreateSource is CREATE SOURCE.
+type CreateSource struct {
+	At
+	Name        Name
+	OrReplace   bool
+	IfNotExists bool
+	Temp        bool
+	RelationDef
+}
+
+// CreateMaterializedView is CREATE MATERIALIZED VIEW.
+type CreateMaterializedView struct {
+	At
+	Name        Name
+	OrReplace   bool
+	IfNotExists bool
+	Columns     []string
+	Options     []Option
+	Query       *Select
+	// QueryText is the query as written.
+	QueryText string
+	// EmitOnWindowClose is EMIT ON WINDOW CLOSE.
+	EmitOnWindowClose bool
+	NoData            bool
+}
+
+// CreateView is CREATE VIEW.
+type CreateView struct {
+	At
+	Name      Name
+	OrReplace bool
+	Temp      bool
+	Recursive bool
+	Columns   []string
+	Options   []Option
+	Query     *Select
+	QueryText string
+	// CheckOption is "", "LOCAL" or "CASCADED".
+	CheckOption string
+}
+
+// CreateSink is CREATE SINK name FROM relation, or AS query.
+type CreateSink struct {
+	At
+	Name        Name
+	OrReplace   bool
+	IfNotExists bool
+	Into        *Name // INTO table (columns)
+	Columns     []string
+	From        *Name
+	Query       *Select
+	QueryText   string
+	Options     []Option
+	Format      *FormatSpec
+}
+
+// CreateIndex is CREATE INDEX. Name is empty where the server chooses it.
+type CreateIndex struct {
+	At
+	Name             string
+	IfNotExists      bool
+	Unique           bool
+	Concurrently     bool
+	Table            Name
+	Method           string // "btree" by default
+	Columns          []IndexColumn
+	Include          []string
+	Where            Expr
+	Options          []Option
+	NullsNotDistinct bool
+}
+
+// IndexColumn is a key of an index: Sort.Expr is a *ColumnRef or an expression.
+type IndexColumn struct {
+	Sort      SortItem
+	Collation *Name
+	OpClass   *Name
+}
+
+// CreateSchema is CREATE SCHEMA. Authorization may stand for the name.
+type CreateSchema struct {
+	At
+	Name          string
+	IfNotExists   bool
+	Authorization string
+}
+
+// FuncParam is a parameter of CREATE FUNCTION. Mode is "in", "out", "inout",
+// "variadic" or "table".
+type FuncParam struct {
+	Name    string
+	Mode    string
+	Type    *TypeName
+	Default Expr
+}
+
+// CreateFunction is CREATE FUNCTION, or with Procedure CREATE PROCEDURE. Body
+// is the text of AS, Query that of RETURN expr.
+type CreateFunction struct {
+	At
+	Name       Name
+	OrReplace  bool
+	Procedure  bool
+	Params     []FuncParam
+	Returns    *TypeName
+	Language   string
+	Volatility string // "", "immutable", "stable", "volatile"
+	Strict     bool
+	Body       string
+	Return     Expr
+}
+
+// CreateSecret is CREATE SECRET name WITH (...) AS 'value'.
+type CreateSecret struct {
+	At
+	Name        Name
+	IfNotExists bool
+	Options     []Option
+	Value       string
+}
+
+// CreateConnection is CREATE CONNECTION name WITH (...).
+type CreateConnection struct {
+	At
+	Name        Name
+	IfNotExists bool
+	Options     []Option
+}
+
+// DropTarget is one object of DROP. Args are the argument types of a function;
+// HasArgs tells f() from f.
+type DropTarget struct {
+	Name    Name
+	HasArgs bool
+	Args    []*TypeName
+}
+
+// Drop is DROP Kind targets. Kind is in lower case: table, view, materialized
+// view, source, sink, index, schema, function, secret, connection, and
+// PostgreSQL's other kinds.
+type Drop struct {
+	At
+	Kind         string
+	Targets      []DropTarget
+	IfExists     bool
+	Cascade      bool
+	Concurrently bool
+}
+
+// AlterKind is the kind of an ALTER action.
+type AlterKind uint8
+
+// The actions of ALTER.
+const (
+	AlterRename           AlterKind = iota // RENAME TO NewName
+	AlterRenameColumn                      // RENAME COLUMN Column TO NewName
+	AlterRenameConstraint                  // RENAME CONSTRAINT Column TO NewName
+	AlterSetSchema                         // SET SCHEMA NewName
+	AlterOwner                             // OWNER TO NewName
+	AlterAddColumn                         // ADD COLUMN Def
+	AlterDropColumn                        // DROP COLUMN Column
+	AlterColumnType                        // ALTER COLUMN Column TYPE Type [USING Expr]
+	AlterSetDefault                        // ALTER COLUMN Column SET DEFAULT Expr
+	AlterDropDefault                       // ALTER COLUMN Column DROP DEFAULT
+	AlterSetNotNull                        // ALTER COLUMN Column SET NOT NULL
+	AlterDropNotNull                       // ALTER COLUMN Column DROP NOT NULL
+	AlterSetOptions                        // SET (Options)
+	AlterResetOptions                      // RESET (Options)
+	AlterAddConstraint                     // ADD Constraint
+	AlterDropConstraint                    // DROP CONSTRAINT Column
+	AlterOther                             // a tail of our own, as text in Text
+)
+
+// AlterAction is one action of ALTER.
+type AlterAction struct {
+	At
+	Kind        AlterKind
+	Column      string
+	NewName     string
+	Def         *ColumnDef
+	Type        *TypeName
+	Expr        Expr
+	Constraint  *Constraint
+	Options     []Option
+	IfExists    bool // DROP COLUMN IF EXISTS
+	IfNotExists bool // ADD COLUMN IF NOT EXISTS
+	Cascade     bool
+	Text        string
+}
+
+// Alter is ALTER Kind Name actions; Kind as in Drop.
+type Alter struct {
+	At
+	Kind     string
+	Name     Name
+	IfExists bool
+	Actions  []AlterAction
+}
+
+func (*CreateTable) stmtNode()            {}
+func (*CreateSource) stmtNode()           {}
+func (*CreateMaterializedView) stmtNode() {}
+func (*CreateView) stmtNode()             {}
+func (*CreateSink) stmtNode()             {}
+func (*CreateIndex) stmtNode()            {}
+func (*CreateSchema) stmtNode()           {}
+func (*CreateFunction) stmtNode()         {}
+func (*CreateSecret) stmtNode()           {}
+func (*CreateConnection) stmtNode()       {}
+func (*Drop) stmtNode()                   {}
+func (*Alter) stmtNode()                  {}
