@@ -1,0 +1,116 @@
+package expr
+
+import (
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// Volatility says when two calls with equal arguments give equal results.
+type Volatility uint8
+
+// The volatilities of PostgreSQL.
+const (
+	Immutable Volatility = iota
+	Stable               // within one statement; frozen at CREATE in views
+	Volatile
+)
+
+// A Kernel computes dst from args, all of n rows. dst arrives reset; a kernel
+// over fixed-width results resizes it to n. A strict function's kernel may
+// compute garbage under NULL arguments: the caller ORs their null bitmaps into
+// dst afterwards, and a failure at a NULL row is none. A row that fails is
+// reported by c.Fail, which says whether to go on; the error returned ends the
+// evaluation of the whole chunk.
+type Kernel func(c *Ctx, dst vec.Vector, args []vec.Vector, n int) error
+
+// Func is one overload: one row of a function table.
+type Func struct {
+	Name       string
+	Args       []types.T // AnyElement, AnyArray: see resolve.go
+	Variadic   bool      // the last of Args repeats
+	Ret        types.T
+	RetFn      func(args []types.T) types.T // polymorphic results; nil: Ret
+	Volatility Volatility
+	NotStrict  bool // the kernel sees NULLs itself
+	MayFail    bool // a row may raise an error
+	Set        bool // set-returning: allowed in FROM and, by plan.ProjectSet, in select lists
+	Eval       Kernel
+	EvalSet    SetKernel // for Set functions
+	Doc        string    // one line for the documentation
+}
+
+// SetKernel appends the rows a set-returning function yields for row i of args
+// to dst, one vector a result column.
+type SetKernel func(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error
+
+// Ctx is what evaluation may depend on besides its input. It belongs to one
+// goroutine. The session part is fixed for a statement, or for a view since its
+// creation.
+type Ctx struct {
+	Session *Session
+	// Errors, when not nil, collects failing rows instead of ending the
+	// evaluation: the view's on_error policy then decides.
+	Errors *RowErrors
+	// rows maps rows of the chunk under evaluation to rows of the chunk given
+	// to Eval, inside branches that see a part of it; nil: identity.
+	rows []int32
+}
+
+// Session holds the settings functions read.
+type Session struct {
+	Options    types.Options // time zone, date style and friends
+	NowMicros  int64         // transaction timestamp, µs since 2000-01-01 UTC
+	User       string
+	Database   string
+	SearchPath []string
+	Setting    func(name string) (string, bool) // current_setting
+	SetSetting func(name, value string, local bool) error
+	// Catalog answers pg_get_viewdef, format_type's user types, to_regclass,
+	// pg_table_is_visible and the like; nil outside a server.
+	Catalog    CatalogInfo
+	BackendPID int32
+}
+
+// CatalogInfo is the part of the catalog that scalar functions may ask.
+type CatalogInfo interface {
+	// RelationOID resolves a possibly qualified name by the search path.
+	RelationOID(name string) (oid uint32, ok bool)
+	// RelationName returns the name of a relation, qualified unless visible.
+	RelationName(oid uint32) (string, bool)
+	NamespaceName(oid uint32) (string, bool)
+	NamespaceOID(name string) (uint32, bool)
+	TableVisible(oid uint32) bool
+	ViewDef(oid uint32, pretty bool) (string, bool)
+	IndexDef(oid uint32, column int, pretty bool) (string, bool)
+	ConstraintDef(oid uint32, pretty bool) (string, bool)
+	ColumnDefault(relation uint32, column int) (string, bool)
+	RelationSize(oid uint32) int64
+	Description(oid uint32, class string, column int) (string, bool)
+}
+
+// RowErrors lists rows whose evaluation failed, each at most once.
+type RowErrors struct {
+	Rows []int32
+	Errs []error
+}
+
+// Fail reports that row i failed with err. With an error collector the row is
+// noted and Fail returns nil: the kernel makes the row NULL and goes on. Without
+// one it returns err, which the kernel returns.
+func (c *Ctx) Fail(i int, err error) error {
+	if c.Errors == nil {
+		return err
+	}
+	r := int32(i)
+	if c.rows != nil {
+		r = c.rows[i]
+	}
+	for _, x := range c.Errors.Rows {
+		if x == r {
+			return nil
+		}
+	}
+	c.Errors.Rows = append(c.Errors.Rows, r)
+	c.Errors.Errs = append(c.Errors.Errs, err)
+	return nil
+}

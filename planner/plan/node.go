@@ -1,0 +1,290 @@
+package plan
+
+import (
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/types"
+)
+
+// Column is a named, typed column of a node's output.
+type Column struct {
+	Name string
+	Typ  types.T
+}
+
+// Props are what is known of a node's output as a stream.
+type Props struct {
+	// AppendOnly: no row is ever taken away.
+	AppendOnly bool
+	// Keys are column sets that are unique at every epoch's end, smallest first.
+	// An empty set means at most one row.
+	Keys [][]int
+}
+
+// Node is a relational operator with its inputs.
+type Node interface {
+	Schema() []Column
+	Props() Props
+	Children() []Node
+}
+
+// RelKind tells where a Scan reads.
+type RelKind uint8
+
+// The kinds of relations.
+const (
+	RelTable   RelKind = iota // rows stored by DML
+	RelView                   // a materialized view's stored rows
+	RelSource                 // a connector; only in streams
+	RelVirtual                // a catalog table, computed when scanned
+)
+
+// Scan reads a relation. Cols are the relation's column positions read, in
+// order; they are the output columns.
+type Scan struct {
+	Rel  uint32 // catalog object id (its OID)
+	Name string
+	Kind RelKind
+	Cols []int
+	Out  []Column
+	P    Props
+	// Prefix holds constant values (or Params) for leading storage-key columns,
+	// and Lo/Hi inclusive bounds for the key column after them, when the filter
+	// above allows a point or range read. The filter stays above.
+	Prefix []expr.Expr
+	Lo, Hi expr.Expr
+	// Index is the OID of an index to read by instead of the primary key; 0: none.
+	Index uint32
+	Pos   int // position of the name in the query text, for errors
+}
+
+// Values is a constant relation. No rows and no columns is legal; one row without
+// columns is what SELECT without FROM reads.
+type Values struct {
+	Rows [][]expr.Expr
+	Out  []Column
+}
+
+// TableFunc is a set-returning function in FROM, with arguments that are constant
+// (or, under Apply, outer references).
+type TableFunc struct {
+	Fn         *expr.Func
+	Args       []expr.Expr
+	Ordinality bool
+	Out        []Column
+}
+
+// Filter keeps rows whose Cond is true.
+type Filter struct {
+	Input Node
+	Cond  expr.Expr
+}
+
+// Project computes one expression an output column.
+type Project struct {
+	Input Node
+	Exprs []expr.Expr
+	Out   []Column
+}
+
+// ProjectSet is a Project in which some top-level expressions are calls of
+// set-returning functions; a row yields as many rows as the longest of them,
+// shorter ones padded with NULL.
+type ProjectSet struct {
+	Input Node
+	Exprs []expr.Expr
+	Out   []Column
+}
+
+// JoinKind is a kind of join.
+type JoinKind uint8
+
+// The kinds of joins. Semi and Anti output the left columns. NullAnti is NOT IN:
+// as Anti, but NULLs on either side make the test unknown, which is not true.
+const (
+	Inner JoinKind = iota
+	Left
+	Right
+	Full
+	Semi
+	Anti
+	NullAnti
+)
+
+// Join matches rows by equal keys (column positions in either input) and then by
+// Residual, over the left columns followed by the right. No keys: a nested loop.
+// NullSafe[i] makes key i match NULL with NULL.
+type Join struct {
+	Kind                JoinKind
+	Left, Right         Node
+	LeftKeys, RightKeys []int
+	NullSafe            []bool
+	Residual            expr.Expr // nil: none
+}
+
+// Aggregate groups by columns and computes aggregates; the output is the group
+// columns followed by the aggregates. Without aggregates it is DISTINCT. Global
+// (Group empty, Scalar true) yields one row even for no input.
+type Aggregate struct {
+	Input  Node
+	Group  []int
+	Aggs   []expr.AggCall
+	Scalar bool
+	Out    []Column
+}
+
+// Union is UNION ALL: the bags of its inputs added.
+type Union struct {
+	Inputs []Node
+	Out    []Column
+}
+
+// SetOpKind is INTERSECT or EXCEPT.
+type SetOpKind uint8
+
+// The set operations besides Union.
+const (
+	Intersect SetOpKind = iota
+	Except
+)
+
+// SetOp is INTERSECT [ALL] or EXCEPT [ALL] of inputs with equal column types.
+type SetOp struct {
+	Kind        SetOpKind
+	All         bool
+	Left, Right Node
+}
+
+// TopN keeps rows Offset+1 … Offset+Limit of each partition in the given order;
+// ties are broken by the whole row's encoding, so the result is a function of
+// the input bag. Limit < 0: none. RankCol adds the row's number in its partition
+// as a last bigint column.
+type TopN struct {
+	Input         Node
+	Partition     []int
+	Order         []expr.SortKey
+	Limit, Offset int64
+	WithTies      bool
+	RankCol       bool
+}
+
+// Sort orders the output of a one-off query. It is only ever at the root or
+// under a Limit or a Project at the root.
+type Sort struct {
+	Input Node
+	Order []expr.SortKey
+}
+
+// Limit is LIMIT/OFFSET of a one-off query with bigint expressions that may be
+// Params; nil: none. It cuts its input in the order it comes.
+type Limit struct {
+	Input         Node
+	Limit, Offset expr.Expr
+}
+
+// WindowFunc is one call of an OVER clause.
+type WindowFunc struct {
+	Name  string        // row_number, rank, lag, …; or of the aggregate
+	Agg   *expr.AggCall // set when an aggregate is used as a window function
+	Args  []int
+	Frame Frame
+	Typ   types.T
+}
+
+// FrameMode is ROWS, RANGE or GROUPS.
+type FrameMode uint8
+
+// The frame modes.
+const (
+	Range FrameMode = iota
+	Rows
+	Groups
+)
+
+// BoundKind is one end of a frame.
+type BoundKind uint8
+
+// The frame bounds.
+const (
+	UnboundedPreceding BoundKind = iota
+	Preceding
+	CurrentRow
+	Following
+	UnboundedFollowing
+)
+
+// Exclude is a frame's EXCLUDE clause.
+type Exclude uint8
+
+// The exclusions.
+const (
+	ExcludeNone Exclude = iota
+	ExcludeCurrent
+	ExcludeGroup
+	ExcludeTies
+)
+
+// Frame is a window frame; offsets are constants of the kind the mode needs.
+type Frame struct {
+	Mode                   FrameMode
+	Start, End             BoundKind
+	StartOffset, EndOffset expr.Expr
+	Exclude                Exclude
+}
+
+// Window computes window functions over partitions; the output is the input's
+// columns followed by one column a function.
+type Window struct {
+	Input     Node
+	Partition []int
+	Order     []expr.SortKey
+	Funcs     []WindowFunc
+	Out       []Column
+}
+
+// Apply runs Right once for every row of Left, whose columns Right sees as
+// expr.Outer of level 1: the form of correlated subqueries and LATERAL before
+// decorrelation. Kind is Inner, Left, Semi, Anti or NullAnti. Scalar makes more
+// than one row of Right an error (21000) and none a row of NULLs.
+type Apply struct {
+	Kind        JoinKind
+	Left, Right Node
+	Scalar      bool
+	On          expr.Expr // over left columns then right; nil: true
+}
+
+// SingleRow fails with 21000 when its input has more than one row, and yields one
+// row of NULLs when it has none: an uncorrelated scalar subquery.
+type SingleRow struct{ Input Node }
+
+// Distribution says how rows are spread over the instances of a fragment.
+type Distribution uint8
+
+// The distributions of an Exchange.
+const (
+	Hash      Distribution = iota // by vnode of the hash of Keys
+	Singleton                     // all to one instance
+	Broadcast                     // all to every instance
+)
+
+// Exchange cuts a streaming plan into fragments: its input runs in another one.
+type Exchange struct {
+	Input Node
+	Dist  Distribution
+	Keys  []int
+}
+
+// Materialize stores its input as the rows of relation Rel. Key are the columns
+// of the storage key; nil: the whole row with a count.
+type Materialize struct {
+	Input Node
+	Rel   uint32
+	Key   []int
+}
+
+// Sink hands its input to the sink with the given catalog id. Key are the upsert
+// key columns; nil: append-only.
+type Sink struct {
+	Input Node
+	ID    uint32
+	Key   []int
+}

@@ -1,0 +1,73 @@
+package plan
+
+import "github.com/streamdb/streamdb/types"
+
+// Types returns the column types of a schema.
+func Types(cs []Column) []types.T {
+	ts := make([]types.T, len(cs))
+	for i, c := range cs {
+		ts[i] = c.Typ
+	}
+	return ts
+}
+
+func (n *Scan) Schema() []Column       { return n.Out }
+func (n *Values) Schema() []Column     { return n.Out }
+func (n *TableFunc) Schema() []Column  { return n.Out }
+func (n *Filter) Schema() []Column     { return n.Input.Schema() }
+func (n *Project) Schema() []Column    { return n.Out }
+func (n *ProjectSet) Schema() []Column { return n.Out }
+func (n *Join) Schema() []Column {
+	switch n.Kind {
+	case Semi, Anti, NullAnti:
+		return n.Left.Schema()
+	}
+	return concat(n.Left.Schema(), n.Right.Schema())
+}
+func (n *Aggregate) Schema() []Column { return n.Out }
+func (n *Union) Schema() []Column     { return n.Out }
+func (n *SetOp) Schema() []Column     { return n.Left.Schema() }
+func (n *TopN) Schema() []Column {
+	if n.RankCol {
+		return concat(n.Input.Schema(), []Column{{"row_number", types.TInt8}})
+	}
+	return n.Input.Schema()
+}
+func (n *Sort) Schema() []Column   { return n.Input.Schema() }
+func (n *Limit) Schema() []Column  { return n.Input.Schema() }
+func (n *Window) Schema() []Column { return n.Out }
+func (n *Apply) Schema() []Column {
+	switch n.Kind {
+	case Semi, Anti, NullAnti:
+		return n.Left.Schema()
+	}
+	return concat(n.Left.Schema(), n.Right.Schema())
+}
+func (n *SingleRow) Schema() []Column   { return n.Input.Schema() }
+func (n *Exchange) Schema() []Column    { return n.Input.Schema() }
+func (n *Materialize) Schema() []Column { return n.Input.Schema() }
+func (n *Sink) Schema() []Column        { return n.Input.Schema() }
+
+func concat(a, b []Column) []Column {
+	return append(append(make([]Column, 0, len(a)+len(b)), a...), b...)
+}
+
+func (n *Scan) Children() []Node        { return nil }
+func (n *Values) Children() []Node      { return nil }
+func (n *TableFunc) Children() []Node   { return nil }
+func (n *Filter) Children() []Node      { return []Node{n.Input} }
+func (n *Project) Children() []Node     { return []Node{n.Input} }
+func (n *ProjectSet) Children() []Node  { return []Node{n.Input} }
+func (n *Join) Children() []Node        { return []Node{n.Left, n.Right} }
+func (n *Aggregate) Children() []Node   { return []Node{n.Input} }
+func (n *Union) Children() []Node       { return n.Inputs }
+func (n *SetOp) Children() []Node       { return []Node{n.Left, n.Right} }
+func (n *TopN) Children() []Node        { return []Node{n.Input} }
+func (n *Sort) Children() []Node        { return []Node{n.Input} }
+func (n *Limit) Children() []Node       { return []Node{n.Input} }
+func (n *Window) Children() []Node      { return []Node{n.Input} }
+func (n *Apply) Children() []Node       { return []Node{n.Left, n.Right} }
+func (n *SingleRow) Children() []Node   { return []Node{n.Input} }
+func (n *Exchange) Children() []Node    { return []Node{n.Input} }
+func (n *Materialize) Children() []Node { return []Node{n.Input} }
+func (n *Sink) Children() []Node        { return []Node{n.Input} }

@@ -1,0 +1,26 @@
+package vec
+
+import (
+	"bytes"
+
+	"github.com/streamdb/streamdb/types"
+)
+
+// needsCanonical reports whether SQL-equal values of t can differ in bytes, so
+// that hashing and equality must go through appendCanonical.
+func needsCanonical(t types.T) bool {
+	switch t.ID {
+	case types.Numeric, types.Bpchar, types.JSONB, types.Array, types.Record:
+		return true
+	}
+	return false
+}
+
+// appendCanonical appends the equality form of a value: equal SQL values give
+// equal bytes.
+func appendCanonical(dst []byte, t types.T, b []byte) []byte {
+	if t.ID == types.Bpchar {
+		return append(dst, bytes.TrimRight(b, " ")...)
+	}
+	return append(dst, b...)
+}
