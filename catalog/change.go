@@ -1,0 +1,170 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
+
+// Change is one step of a DDL statement: exactly one field is set.
+type Change struct {
+	// Create adds an object, whose OIDs are set (see Catalog.Assign).
+	Create Object
+	// Replace puts the object in the place of the one with its OID; name and
+	// schema may differ from the old ones.
+	Replace Object
+	// Drop removes the object with this OID. What depends on it must be removed
+	// earlier in the same Apply.
+	Drop uint32
+}
+
+// Apply makes the snapshot that follows s and the log entries of the changes.
+// Either all changes are applied or none. Errors are those of PostgreSQL: 42P07
+// for a name in use, 42P06 for a schema, 2BP01 for dependents, 3F000 for a
+// missing schema.
+func (s *Snapshot) Apply(changes ...Change) (*Snapshot, []Entry, error) {
+	n := s.clone()
+	touched := map[uint32]bool{}
+	var order []uint32
+	for _, c := range changes {
+		oid, err := n.applyOne(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !touched[oid] {
+			touched[oid] = true
+			order = append(order, oid)
+		}
+	}
+	entries := []Entry{n.stateEntry()}
+	for _, oid := range order {
+		e, err := n.entry(oid)
+		if err != nil {
+			return nil, nil, err
+		}
+		entries = append(entries, e)
+	}
+	return n, entries, nil
+}
+
+func (s *Snapshot) applyOne(c Change) (uint32, error) {
+	switch {
+	case c.Create != nil:
+		h := c.Create.Header()
+		if h.OID < FirstOID || s.byOID[h.OID] != nil {
+			return 0, fmt.Errorf("catalog: create of %q with OID %d", h.Name, h.OID)
+		}
+		if err := s.checkNew(c.Create); err != nil {
+			return 0, err
+		}
+		s.add(c.Create)
+		for _, oid := range innerOIDs(c.Create) {
+			if *oid >= s.next {
+				s.next = *oid + 1
+			}
+		}
+		return h.OID, nil
+	case c.Replace != nil:
+		h := c.Replace.Header()
+		old := s.byOID[h.OID]
+		if old == nil || s.builtin[h.OID] {
+			return 0, fmt.Errorf("catalog: replacement of missing OID %d", h.OID)
+		}
+		s.remove(old)
+		if err := s.checkNew(c.Replace); err != nil {
+			return 0, err
+		}
+		s.add(c.Replace)
+		return h.OID, nil
+	case c.Drop != 0:
+		return c.Drop, s.applyDrop(c.Drop)
+	}
+	return 0, fmt.Errorf("catalog: empty change")
+}
+
+// checkNew tells whether o can be added: its schema and dependencies exist and
+// its name is free.
+func (s *Snapshot) checkNew(o Object) error {
+	h := o.Header()
+	if o.Kind() == KindSchema {
+		if s.Schema(h.Name) != nil {
+			return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", h.Name)
+		}
+		return nil
+	}
+	if s.Schema(h.Schema) == nil {
+		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", h.Schema)
+	}
+	if o.Kind().Relation() {
+		if s.Get(h.Schema, h.Name) != nil {
+			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
+		}
+	} else if s.others[otherKey{o.Kind(), h.Schema, h.Name}] != nil {
+		return pgerr.New(pgerr.DuplicateObject, "%s \"%s\" already exists", o.Kind(), h.Name)
+	}
+	for _, d := range o.Dependencies() {
+		if s.byOID[d] == nil {
+			return pgerr.New(pgerr.UndefinedObject, "an object that %s \"%s\" depends on was dropped", o.Kind(), h.Name).
+				WithHint("Try again.")
+		}
+	}
+	return nil
+}
+
+func (s *Snapshot) applyDrop(oid uint32) error {
+	o := s.byOID[oid]
+	if o == nil {
+		return pgerr.New(pgerr.UndefinedObject, "the object with OID %d was dropped", oid)
+	}
+	h := o.Header()
+	if s.builtin[oid] {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because it is required by the database system", o.Kind(), h.Name)
+	}
+	if users := s.Dependents(oid); len(users) > 0 {
+		u := users[0]
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because other objects depend on it", o.Kind(), h.Name).
+			WithDetail("%s %s depends on %s %s", u.Kind(), u.Header().Name, o.Kind(), h.Name).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	if o.Kind() == KindSchema && s.schemaInUse(h.Name) {
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", h.Name).
+			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
+	}
+	s.remove(o)
+	return nil
+}
+
+func (s *Snapshot) schemaInUse(name string) bool {
+	if len(s.relations[name]) > 0 {
+		return true
+	}
+	for k := range s.others {
+		if k.schema == name {
+			return true
+		}
+	}
+	return false
+}
+
+// innerOIDs returns the places of the OIDs that o holds besides its own.
+func innerOIDs(o Object) []*uint32 {
+	var out []*uint32
+	key := func(k *Key) {
+		if k != nil {
+			out = append(out, &k.OID)
+		}
+	}
+	switch o := o.(type) {
+	case *Table:
+		key(o.PrimaryKey)
+		for i := range o.Unique {
+			key(&o.Unique[i])
+		}
+		for i := range o.Checks {
+			out = append(out, &o.Checks[i].OID)
+		}
+	case *Source:
+		key(o.PrimaryKey)
+	}
+	return out
+}

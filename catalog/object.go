@@ -1,0 +1,323 @@
+package catalog
+
+import (
+	"github.com/streamdb/streamdb/types"
+)
+
+// FirstOID is the lowest OID of an object that a user made.
+const FirstOID uint32 = 16384
+
+// OIDs of the schemas that always exist, as in PostgreSQL.
+const (
+	PgCatalogOID         uint32 = 11
+	PublicOID            uint32 = 2200
+	InformationSchemaOID uint32 = 13000
+)
+
+// Kind is the kind of an object.
+type Kind uint8
+
+// The kinds of objects.
+const (
+	KindSchema Kind = iota
+	KindTable
+	KindSource
+	KindMatView
+	KindView
+	KindSink
+	KindIndex
+	KindSecret
+	KindConnection
+	KindVirtual // a catalog table
+)
+
+var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table"}
+
+// String returns the kind as messages and DROP have it.
+func (k Kind) String() string { return kindNames[k] }
+
+// Relation reports whether objects of this kind share the namespace of
+// relations, in which a name is unique in its schema.
+func (k Kind) Relation() bool {
+	return k != KindSchema && k != KindSecret && k != KindConnection
+}
+
+// Readable reports whether objects of this kind may stand in FROM.
+func (k Kind) Readable() bool {
+	switch k {
+	case KindTable, KindSource, KindMatView, KindView, KindVirtual:
+		return true
+	}
+	return false
+}
+
+// Head is what all objects have.
+type Head struct {
+	OID     uint32 `json:"oid"`
+	Schema  string `json:"schema,omitempty"` // empty for schemas themselves
+	Name    string `json:"name"`
+	Owner   string `json:"owner,omitempty"`
+	Comment string `json:"comment,omitempty"`
+}
+
+// Header returns the head, which belongs to the object.
+func (h *Head) Header() *Head { return h }
+
+// Object is one object of the catalog.
+type Object interface {
+	Header() *Head
+	Kind() Kind
+	// Dependencies returns the OIDs of the objects it cannot exist without.
+	Dependencies() []uint32
+}
+
+// Relation is an object with columns that can stand in FROM.
+type Relation interface {
+	Object
+	Cols() []Column
+}
+
+// Column is a column of a relation. Default, Generated and checks are SQL text.
+type Column struct {
+	Name      string
+	Type      types.T
+	NotNull   bool
+	Default   string
+	Generated string
+	Comment   string
+	// Include names what of a record a source's column holds: key, partition,
+	// offset, timestamp, headers, header or payload; Inner is the header's key.
+	Include, Inner string
+}
+
+// Key is a primary key or a unique constraint over column positions. OID is
+// that of its index.
+type Key struct {
+	OID     uint32 `json:"oid"`
+	Name    string `json:"name"`
+	Columns []int  `json:"columns"`
+}
+
+// Check is a CHECK constraint; Expr is SQL text.
+type Check struct {
+	OID  uint32 `json:"oid"`
+	Name string `json:"name"`
+	Expr string `json:"expr"`
+}
+
+// Watermark is WATERMARK FOR a column; Expr is SQL text.
+type Watermark struct {
+	Column int    `json:"column"`
+	Expr   string `json:"expr"`
+}
+
+// Option is one option of WITH (...); Kind is the sql.OptionKind.
+type Option struct {
+	Name  string `json:"name"`
+	Kind  uint8  `json:"kind"`
+	Value string `json:"value"`
+}
+
+// Connector is how a source, a table or a sink is tied to the outside.
+type Connector struct {
+	Options       []Option `json:"options,omitempty"`
+	Format        string   `json:"format,omitempty"`
+	FormatOptions []Option `json:"format_options,omitempty"`
+	Encode        string   `json:"encode,omitempty"`
+	EncodeOptions []Option `json:"encode_options,omitempty"`
+	KeyEncode     string   `json:"key_encode,omitempty"`
+	KeyOptions    []Option `json:"key_options,omitempty"`
+}
+
+// Option returns the value of an option.
+func (c *Connector) Option(name string) (string, bool) {
+	if c != nil {
+		for _, o := range c.Options {
+			if o.Name == name {
+				return o.Value, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Schema is a namespace.
+type Schema struct {
+	Head
+}
+
+// Table holds rows. With Connector set it is fed by a connector.
+type Table struct {
+	Head
+	Columns    []Column    `json:"columns"`
+	PrimaryKey *Key        `json:"primary_key,omitempty"`
+	Unique     []Key       `json:"unique,omitempty"`
+	Checks     []Check     `json:"checks,omitempty"`
+	AppendOnly bool        `json:"append_only,omitempty"`
+	OnConflict string      `json:"on_conflict,omitempty"` // of a fed table: "", overwrite, ignore, ...
+	Watermarks []Watermark `json:"watermarks,omitempty"`
+	Connector  *Connector  `json:"connector,omitempty"`
+	// FromSource is the shared source that feeds it, FromTable the upstream table.
+	FromSource uint32 `json:"from_source,omitempty"`
+	FromTable  string `json:"from_table,omitempty"`
+	Definition string `json:"definition,omitempty"`
+}
+
+// Source is a stream of records from a connector. It stores no rows. PrimaryKey
+// is set where the records are changes of keyed rows.
+type Source struct {
+	Head
+	Columns    []Column    `json:"columns"`
+	PrimaryKey *Key        `json:"primary_key,omitempty"`
+	Watermarks []Watermark `json:"watermarks,omitempty"`
+	Connector  *Connector  `json:"connector,omitempty"`
+	AppendOnly bool        `json:"append_only,omitempty"`
+	Wildcard   bool        `json:"wildcard,omitempty"`
+	Definition string      `json:"definition,omitempty"`
+}
+
+// MatView is a materialized view. Query is the text of its query, Definition the
+// whole statement. Key are the columns of the storage key; nil: the whole row
+// with a count. Settings are the session settings frozen at its creation that
+// the query's meaning depends on.
+type MatView struct {
+	Head
+	Query             string            `json:"query"`
+	Definition        string            `json:"definition"`
+	Columns           []Column          `json:"columns"`
+	Key               []int             `json:"key"`
+	AppendOnly        bool              `json:"append_only,omitempty"`
+	DependsOn         []uint32          `json:"depends_on,omitempty"`
+	Options           []Option          `json:"options,omitempty"`
+	EmitOnWindowClose bool              `json:"emit_on_window_close,omitempty"`
+	SearchPath        []string          `json:"search_path,omitempty"`
+	Settings          map[string]string `json:"settings,omitempty"`
+}
+
+// View is a stored query. Its columns are those at its creation.
+type View struct {
+	Head
+	Query      string   `json:"query"`
+	Definition string   `json:"definition"`
+	Columns    []Column `json:"columns"`
+	DependsOn  []uint32 `json:"depends_on,omitempty"`
+	SearchPath []string `json:"search_path,omitempty"`
+}
+
+// Sink writes a relation or a query to a connector, or into a table.
+type Sink struct {
+	Head
+	Query      string     `json:"query,omitempty"` // empty: Input whole
+	Definition string     `json:"definition"`
+	Input      uint32     `json:"input,omitempty"` // the relation of FROM; 0 with Query
+	Into       uint32     `json:"into,omitempty"`  // the target table of INTO
+	Columns    []Column   `json:"columns"`
+	Key        []int      `json:"key"` // upsert key; nil: append-only
+	Connector  *Connector `json:"connector,omitempty"`
+	DependsOn  []uint32   `json:"depends_on,omitempty"`
+	SearchPath []string   `json:"search_path,omitempty"`
+
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// IndexColumn is one key column of an index.
+type IndexColumn struct {
+	Column     int  `json:"column"`
+	Desc       bool `json:"desc,omitempty"`
+	NullsFirst bool `json:"nulls_first,omitempty"`
+}
+
+// Index is a secondary index of a table or a materialized view.
+type Index struct {
+	Head
+	Table      uint32        `json:"table"`
+	Keys       []IndexColumn `json:"keys"`
+	Include    []int         `json:"include,omitempty"`
+	Unique     bool          `json:"unique,omitempty"`
+	Definition string        `json:"definition,omitempty"`
+}
+
+// Secret is a named secret. Value is as the engine sealed it.
+type Secret struct {
+	Head
+	Options []Option `json:"options,omitempty"`
+	Value   []byte   `json:"value"`
+}
+
+// Connection is a named set of connector options.
+type Connection struct {
+	Head
+	Options []Option `json:"options,omitempty"`
+}
+
+func (*Schema) Kind() Kind     { return KindSchema }
+func (*Table) Kind() Kind      { return KindTable }
+func (*Source) Kind() Kind     { return KindSource }
+func (*MatView) Kind() Kind    { return KindMatView }
+func (*View) Kind() Kind       { return KindView }
+func (*Sink) Kind() Kind       { return KindSink }
+func (*Index) Kind() Kind      { return KindIndex }
+func (*Secret) Kind() Kind     { return KindSecret }
+func (*Connection) Kind() Kind { return KindConnection }
+
+// Dependencies: none.
+func (*Schema) Dependencies() []uint32 { return nil }
+
+// Dependencies returns the shared source of the table, if any.
+func (t *Table) Dependencies() []uint32 {
+	if t.FromSource != 0 {
+		return []uint32{t.FromSource}
+	}
+	return nil
+}
+
+// Dependencies: none.
+func (*Source) Dependencies() []uint32 { return nil }
+
+// Dependencies returns what the query reads.
+func (v *MatView) Dependencies() []uint32 { return v.DependsOn }
+
+// Dependencies returns what the query reads.
+func (v *View) Dependencies() []uint32 { return v.DependsOn }
+
+// Dependencies returns what the sink reads and writes.
+func (s *Sink) Dependencies() []uint32 {
+	d := append([]uint32(nil), s.DependsOn...)
+	for _, x := range []uint32{s.Input, s.Into} {
+		if x != 0 {
+			d = append(d, x)
+		}
+	}
+	return d
+}
+
+// Dependencies returns the indexed relation.
+func (i *Index) Dependencies() []uint32 { return []uint32{i.Table} }
+
+// Dependencies: none.
+func (*Secret) Dependencies() []uint32 { return nil }
+
+// Dependencies: none.
+func (*Connection) Dependencies() []uint32 { return nil }
+
+// Cols returns the table's columns.
+func (t *Table) Cols() []Column { return t.Columns }
+
+// Cols returns the source's columns.
+func (s *Source) Cols() []Column { return s.Columns }
+
+// Cols returns the view's columns.
+func (v *MatView) Cols() []Column { return v.Columns }
+
+// Cols returns the view's columns.
+func (v *View) Cols() []Column { return v.Columns }
+
+// ColumnIndex returns the position of the column called name, or -1.
+func ColumnIndex(cs []Column, name string) int {
+	for i := range cs {
+		if cs[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}

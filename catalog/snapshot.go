@@ -1,0 +1,338 @@
+package catalog
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
+
+// Snapshot is an immutable state of the catalog, safe for concurrent use.
+type Snapshot struct {
+	// Version grows by one with every Apply.
+	Version uint64
+
+	next      uint32 // the lowest OID never given out
+	byOID     map[uint32]Object
+	relations map[string]map[string]Object // schema, name
+	others    map[otherKey]Object          // schemas, secrets, connections
+	users     map[uint32][]uint32          // OID -> OIDs of objects that depend on it
+	builtin   map[uint32]bool
+}
+
+type otherKey struct {
+	kind         Kind
+	schema, name string
+}
+
+// New makes the catalog of an empty database: the schemas that always exist, and
+// builtin objects (catalog tables and the views over them), which are never
+// written to the log.
+func New(builtin ...Object) *Snapshot {
+	s := &Snapshot{next: FirstOID, byOID: map[uint32]Object{}, relations: map[string]map[string]Object{},
+		others: map[otherKey]Object{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}}
+	base := []Object{
+		&Schema{Head{OID: PgCatalogOID, Name: "pg_catalog", Owner: "streamdb", Comment: "system catalog schema"}},
+		&Schema{Head{OID: PublicOID, Name: "public", Owner: "streamdb", Comment: "standard public schema"}},
+		&Schema{Head{OID: InformationSchemaOID, Name: "information_schema", Owner: "streamdb"}},
+	}
+	for _, o := range append(base, builtin...) {
+		s.add(o)
+		s.builtin[o.Header().OID] = true
+	}
+	return s
+}
+
+// add puts o into the maps of a snapshot that nobody else sees yet.
+func (s *Snapshot) add(o Object) {
+	h := o.Header()
+	s.byOID[h.OID] = o
+	if o.Kind().Relation() {
+		m := s.relations[h.Schema]
+		if m == nil {
+			m = map[string]Object{}
+			s.relations[h.Schema] = m
+		}
+		m[h.Name] = o
+	} else {
+		s.others[otherKey{o.Kind(), h.Schema, h.Name}] = o
+	}
+	for _, d := range o.Dependencies() {
+		s.users[d] = append(s.users[d], h.OID)
+	}
+	if h.OID >= s.next {
+		s.next = h.OID + 1
+	}
+}
+
+// remove takes o out of the maps of a snapshot that nobody else sees yet.
+func (s *Snapshot) remove(o Object) {
+	h := o.Header()
+	delete(s.byOID, h.OID)
+	if o.Kind().Relation() {
+		delete(s.relations[h.Schema], h.Name)
+	} else {
+		delete(s.others, otherKey{o.Kind(), h.Schema, h.Name})
+	}
+	for _, d := range o.Dependencies() {
+		s.users[d] = without(s.users[d], h.OID)
+	}
+}
+
+func without(list []uint32, x uint32) []uint32 {
+	var out []uint32
+	for _, y := range list {
+		if y != x {
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+// clone copies the maps, not the objects.
+func (s *Snapshot) clone() *Snapshot {
+	n := &Snapshot{Version: s.Version + 1, next: s.next, builtin: s.builtin,
+		byOID: make(map[uint32]Object, len(s.byOID)+1), relations: make(map[string]map[string]Object, len(s.relations)),
+		others: make(map[otherKey]Object, len(s.others)), users: make(map[uint32][]uint32, len(s.users))}
+	for k, v := range s.byOID {
+		n.byOID[k] = v
+	}
+	for k, m := range s.relations {
+		c := make(map[string]Object, len(m)+1)
+		for name, o := range m {
+			c[name] = o
+		}
+		n.relations[k] = c
+	}
+	for k, v := range s.others {
+		n.others[k] = v
+	}
+	for k, v := range s.users {
+		n.users[k] = append([]uint32(nil), v...)
+	}
+	return n
+}
+
+// ByOID returns the object with an OID, or nil.
+func (s *Snapshot) ByOID(oid uint32) Object { return s.byOID[oid] }
+
+// NextOID returns the lowest OID that was never given out.
+func (s *Snapshot) NextOID() uint32 { return s.next }
+
+// Builtin reports whether the object came with the server.
+func (s *Snapshot) Builtin(oid uint32) bool { return s.builtin[oid] }
+
+// Schema returns a schema, or nil.
+func (s *Snapshot) Schema(name string) *Schema {
+	o, _ := s.others[otherKey{kind: KindSchema, name: name}].(*Schema)
+	return o
+}
+
+// Get returns the relation schema.name, or nil.
+func (s *Snapshot) Get(schema, name string) Object { return s.relations[schema][name] }
+
+// Other returns a secret or a connection, or nil. An empty schema searches path.
+func (s *Snapshot) Other(kind Kind, schema, name string, path []string) Object {
+	if schema != "" {
+		return s.others[otherKey{kind, schema, name}]
+	}
+	for _, p := range path {
+		if o := s.others[otherKey{kind, p, name}]; o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// EffectivePath puts pg_catalog before a search path that does not name it, as
+// PostgreSQL does, and leaves out schemas that do not exist.
+func (s *Snapshot) EffectivePath(path []string) []string {
+	out := make([]string, 0, len(path)+1)
+	named := false
+	for _, p := range path {
+		named = named || p == "pg_catalog"
+	}
+	if !named {
+		out = append(out, "pg_catalog")
+	}
+	for _, p := range path {
+		if s.Schema(p) != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Lookup finds a relation by name; an empty schema searches path. It returns nil
+// when there is none.
+func (s *Snapshot) Lookup(schema, name string, path []string) Object {
+	if schema != "" {
+		return s.Get(schema, name)
+	}
+	for _, p := range s.EffectivePath(path) {
+		if o := s.Get(p, name); o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// Resolve is Lookup with PostgreSQL's errors: 3F000 for an unknown schema named
+// in a DDL target is the caller's; here an unknown relation is 42P01, with a
+// hint when a similar name exists.
+func (s *Snapshot) Resolve(schema, name string, path []string) (Object, error) {
+	if o := s.Lookup(schema, name, path); o != nil {
+		return o, nil
+	}
+	full := name
+	if schema != "" {
+		full = schema + "." + name
+	}
+	err := pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", full)
+	if c := s.ClosestRelation(schema, name, path); c != "" {
+		err = err.WithHint("Perhaps you meant \"%s\".", c)
+	}
+	return nil, err
+}
+
+// CreationSchema returns the schema in which an unqualified name is created: the
+// first of the path that exists, else 3F000.
+func (s *Snapshot) CreationSchema(schema string, path []string) (string, error) {
+	if schema != "" {
+		if s.Schema(schema) == nil {
+			return "", pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", schema)
+		}
+		if schema == "pg_catalog" || schema == "information_schema" {
+			return "", pgerr.New(pgerr.InsufficientPrivilege, "permission denied for schema %s", schema).
+				WithHint("The schemas pg_catalog and information_schema belong to the server. Use another schema.")
+		}
+		return schema, nil
+	}
+	for _, p := range path {
+		if p != "pg_catalog" && s.Schema(p) != nil {
+			return p, nil
+		}
+	}
+	return "", pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in")
+}
+
+// Visible reports whether the relation is found by its name alone.
+func (s *Snapshot) Visible(oid uint32, path []string) bool {
+	o := s.byOID[oid]
+	return o != nil && s.Lookup("", o.Header().Name, path) == o
+}
+
+// Objects calls f for every object in OID order.
+func (s *Snapshot) Objects(f func(Object)) {
+	oids := make([]uint32, 0, len(s.byOID))
+	for oid := range s.byOID {
+		oids = append(oids, oid)
+	}
+	sort.Slice(oids, func(i, j int) bool { return oids[i] < oids[j] })
+	for _, oid := range oids {
+		f(s.byOID[oid])
+	}
+}
+
+// All returns the objects of one type in OID order.
+func All[T Object](s *Snapshot) []T {
+	var out []T
+	s.Objects(func(o Object) {
+		if t, ok := o.(T); ok {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// Dependents returns the objects that directly depend on oid, in OID order.
+func (s *Snapshot) Dependents(oid uint32) []Object {
+	ids := append([]uint32(nil), s.users[oid]...)
+	sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+	var out []Object
+	for i, id := range ids {
+		if i == 0 || ids[i-1] != id {
+			out = append(out, s.byOID[id])
+		}
+	}
+	return out
+}
+
+// DropOrder returns everything that depends on the objects, directly or not, and
+// the objects themselves, dependents first: the order of DROP CASCADE.
+func (s *Snapshot) DropOrder(oids ...uint32) []Object {
+	var out []Object
+	seen := map[uint32]bool{}
+	var visit func(uint32)
+	visit = func(oid uint32) {
+		if seen[oid] || s.byOID[oid] == nil {
+			return
+		}
+		seen[oid] = true
+		for _, d := range s.Dependents(oid) {
+			visit(d.Header().OID)
+		}
+		out = append(out, s.byOID[oid])
+	}
+	for _, o := range oids {
+		visit(o)
+	}
+	return out
+}
+
+// Indexes returns the indexes of a relation in OID order.
+func (s *Snapshot) Indexes(oid uint32) []*Index {
+	var out []*Index
+	for _, d := range s.Dependents(oid) {
+		if i, ok := d.(*Index); ok {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// QualifiedName returns the relation's name as a user with the given path would
+// write it: without schema when visible. Names are not quoted.
+func (s *Snapshot) QualifiedName(o Object, path []string) string {
+	h := o.Header()
+	if h.Schema == "" || s.Visible(h.OID, path) {
+		return h.Name
+	}
+	return h.Schema + "." + h.Name
+}
+
+// ClosestRelation returns the readable relation whose name is most like name, as
+// the user would write it, or "".
+func (s *Snapshot) ClosestRelation(schema, name string, path []string) string {
+	best, bestDist := "", maxDistance(name)+1
+	schemas := []string{schema}
+	if schema == "" {
+		schemas = s.EffectivePath(path)
+	}
+	for _, sc := range schemas {
+		if schema == "" && sc == "pg_catalog" {
+			continue
+		}
+		for n := range s.relations[sc] {
+			d := Distance(name, n, bestDist)
+			if d < bestDist || d == bestDist && d <= maxDistance(name) && n < best {
+				best, bestDist = n, d
+			}
+		}
+	}
+	if best != "" && schema != "" {
+		return schema + "." + best
+	}
+	if best == "" && schema == "" {
+		// The name may exist in a schema that is not in the path.
+		var found []string
+		for sc, m := range s.relations {
+			if m[name] != nil {
+				found = append(found, sc+"."+name)
+			}
+		}
+		sort.Strings(found)
+		return strings.Join(found[:min(1, len(found))], "")
+	}
+	return best
+}
