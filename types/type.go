@@ -291,12 +291,3 @@ func All(f func(T)) {
 		}
 	}
 }
-
-// Options are the session settings that text formats depend on. The zero value
-// is UTC, ISO dates, PostgreSQL-style intervals and hexadecimal bytea.
-type Options struct {
-	Zone *Zone
-}
-
-// Zone is a time zone.
-type Zone struct{}

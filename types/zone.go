@@ -11,7 +11,7 @@ import (
 )
 
 // Zone is a time zone. It caches the span of the last lookup, so that rows near
-// each other in time cost a compare. Safe for concurrent use.
+// each other in time cost a compare. Safe for concurrent use. The zero Zone is UTC.
 type Zone struct {
 	name string
 	loc  *time.Location
@@ -33,14 +33,27 @@ func FixedZone(name string, secs int) *Zone {
 }
 
 // Name returns the name as it was loaded, in its canonical spelling.
-func (z *Zone) Name() string { return z.name }
+func (z *Zone) Name() string {
+	if z.loc == nil {
+		return "UTC"
+	}
+	return z.name
+}
 
 // Location returns the zone for package time.
-func (z *Zone) Location() *time.Location { return z.loc }
+func (z *Zone) Location() *time.Location {
+	if z.loc == nil {
+		return time.UTC
+	}
+	return z.loc
+}
 
 func (z *Zone) span(sec int64) *zoneSpan {
 	if s := z.last.Load(); s != nil && sec >= s.from && sec < s.to {
 		return s
+	}
+	if z.loc == nil {
+		return &zoneSpan{from: -1 << 62, to: 1 << 62, abbrev: "UTC"}
 	}
 	t := time.Unix(sec, 0).In(z.loc)
 	s := &zoneSpan{from: -1 << 62, to: 1 << 62}
