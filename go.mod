@@ -18,5 +18,7 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
+	github.com/xdg-go/scram v1.4.0
+	github.com/xdg-go/stringprep v1.0.4 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )

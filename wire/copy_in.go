@@ -1,0 +1,196 @@
+package wire
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// copyReader turns the bytes of COPY FROM STDIN into chunks. feed gets them in
+// pieces that end anywhere; finish says that no more come.
+type copyReader interface {
+	feed(b []byte) error
+	finish() error
+}
+
+// copyIn runs a COPY FROM STDIN.
+func (c *conn) copyIn(p *portal, cp *Copy) error {
+	format := byte(0)
+	if cp.Format.Kind == CopyBinary {
+		format = 1
+	}
+	codes := make([]uint16, len(cp.Columns))
+	for i := range codes {
+		codes[i] = uint16(format)
+	}
+	c.send(&pgproto3.CopyInResponse{OverallFormat: format, ColumnFormatCodes: codes})
+	if err := c.flush(); err != nil {
+		return err
+	}
+	rows := newCopyRows(c, cp)
+	var r copyReader
+	switch cp.Format.Kind {
+	case CopyBinary:
+		r = &binaryCopy{rows: rows}
+	case CopyCSV:
+		r = newCSVCopy(rows)
+	default:
+		r = &textCopy{rows: rows}
+	}
+	if err := c.copyMessages(r); err != nil {
+		return rows.blame(err)
+	}
+	if err := rows.flush(); err != nil {
+		return err
+	}
+	c.lost.start()
+	defer c.lost.stop()
+	p.done = true
+	ch, err := p.p.Next(c.query)
+	if err == nil && ch != nil {
+		err = errors.New("rows from a COPY FROM")
+	}
+	return err
+}
+
+// copyMessages feeds r with what the client sends until the copy's end.
+func (c *conn) copyMessages(r copyReader) error {
+	for {
+		if err := c.query.Err(); err != nil {
+			return causeOf(c.query)
+		}
+		msg, err := c.be.Receive()
+		if err != nil {
+			if c.isTerminating() {
+				return errShutdown
+			}
+			c.broken = errGone
+			return errLost
+		}
+		switch m := msg.(type) {
+		case *pgproto3.CopyData:
+			if err := r.feed(m.Data); err != nil {
+				return err
+			}
+		case *pgproto3.CopyDone:
+			return r.finish()
+		case *pgproto3.CopyFail:
+			return pgerr.New(pgerr.QueryCanceled, "COPY from stdin failed: %s", m.Message)
+		case *pgproto3.Flush, *pgproto3.Sync:
+			// Clients that send Sync right after Execute mean the one after CopyDone.
+		default:
+			if _, bye := m.(*pgproto3.Terminate); bye {
+				c.broken = errGone
+			} else {
+				c.broken = pgerr.New(pgerr.ProtocolViolation, "unexpected message during COPY from stdin")
+			}
+			return c.broken
+		}
+	}
+}
+
+// copyRows gathers decoded rows.
+type copyRows struct {
+	c    *conn
+	cp   *Copy
+	opts *types.Options
+	out  *vec.Chunk
+	line int64  // of the input, from 1
+	col  int    // being converted; -1: none
+	val  string // its text, for the context of an error
+}
+
+func newCopyRows(c *conn, cp *Copy) *copyRows {
+	ts := make([]types.T, len(cp.Columns))
+	for i, col := range cp.Columns {
+		ts[i] = col.Type
+	}
+	return &copyRows{c: c, cp: cp, opts: c.sess.Options(), out: vec.NewChunk(ts, vec.MaxRows), col: -1}
+}
+
+// text converts the field k of the current row; nil is NULL.
+func (r *copyRows) text(k int, b []byte) error {
+	v := r.out.Cols[k]
+	if b == nil {
+		v.AppendNull()
+		return nil
+	}
+	r.col = k
+	if err := appendText(v, b, r.opts); err != nil {
+		r.val = string(b[:min(len(b), 100)])
+		return err
+	}
+	r.col = -1
+	return nil
+}
+
+func (r *copyRows) endRow() error {
+	r.out.AddWeight(1)
+	if r.out.Rows < vec.MaxRows {
+		return nil
+	}
+	return r.flush()
+}
+
+func (r *copyRows) flush() error {
+	if r.out.Rows == 0 {
+		return nil
+	}
+	err := r.cp.Write(r.c.query, r.out)
+	r.out.Reset()
+	return err
+}
+
+// blame adds where in the input an error was found, as PostgreSQL's context.
+func (r *copyRows) blame(err error) error {
+	e, ok := errors.AsType[*pgerr.Error](err)
+	if !ok || e.Where != "" || r.line == 0 {
+		return err
+	}
+	w := *e
+	at := pgerr.New("", "COPY %s, line %d", r.cp.Table, r.line).Msg
+	switch {
+	case r.col >= 0 && r.val != "":
+		at += ", column " + r.cp.Columns[r.col].Name + `: "` + r.val + `"`
+	case r.col >= 0:
+		at += ", column " + r.cp.Columns[r.col].Name
+	case r.val != "":
+		at += `: "` + r.val + `"`
+	}
+	w.Where = at
+	return &w
+}
+
+// missing and extra are the errors of a row with another number of fields than
+// the table has columns.
+func (r *copyRows) missing(k int, line []byte) error {
+	r.val = string(line[:min(len(line), 100)])
+	return pgerr.New(pgerr.BadCopyFileFormat, "missing data for column \"%s\"", r.cp.Columns[k].Name)
+}
+
+func (r *copyRows) extra(line []byte) error {
+	r.val = string(line[:min(len(line), 100)])
+	return pgerr.New(pgerr.BadCopyFileFormat, "extra data after last expected column")
+}
+
+// header checks the names of a header line.
+func (r *copyRows) header(names []string) error {
+	if !r.cp.Format.HeaderMatch {
+		return nil
+	}
+	if len(names) != len(r.cp.Columns) {
+		return pgerr.New(pgerr.BadCopyFileFormat, "wrong number of fields in header line: got %d, expected %d",
+			len(names), len(r.cp.Columns))
+	}
+	for k, n := range names {
+		if n != r.cp.Columns[k].Name {
+			return pgerr.New(pgerr.BadCopyFileFormat,
+				"column name mismatch in header line field %d: got \"%s\", expected \"%s\"", k+1, n, r.cp.Columns[k].Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
+
+// flushAt is how many bytes are gathered before they are written although the
+// client waits for more. A slow client blocks the write, and so the query.
+const flushAt = 64 << 10
+
+// send appends a message to the output buffer.
+func (c *conn) send(m pgproto3.BackendMessage) {
+	b, err := m.Encode(c.out)
+	if err != nil {
+		// Only a message beyond 1 GiB fails to encode.
+		c.broken = pgerr.Wrap(err, pgerr.ProgramLimitExceeded, "message too large")
+		return
+	}
+	c.out = b
+}
+
+// flush writes everything. An error means that the connection is over.
+func (c *conn) flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	_, err := c.nc.Write(c.out)
+	c.out = c.out[:0]
+	if cap(c.out) > 1<<20 {
+		c.out = nil // one huge row must not hold its memory for ever
+	}
+	if err != nil {
+		c.broken = errGone
+		c.end(errLost)
+		return errGone
+	}
+	return nil
+}
+
+func (c *conn) flushFull() error {
+	if len(c.out) < flushAt {
+		return nil
+	}
+	return c.flush()
+}
+
+// The messages of the hot path, without a detour by their structs.
+
+func (c *conn) empty(typ byte) { c.out = append(c.out, typ, 0, 0, 0, 4) }
+
+func (c *conn) parseComplete()   { c.empty('1') }
+func (c *conn) bindComplete()    { c.empty('2') }
+func (c *conn) closeComplete()   { c.empty('3') }
+func (c *conn) noData()          { c.empty('n') }
+func (c *conn) portalSuspended() { c.empty('s') }
+func (c *conn) emptyQuery()      { c.empty('I') }
+func (c *conn) copyDone()        { c.empty('c') }
+
+func (c *conn) commandComplete(tag string) {
+	c.out = append(c.out, 'C')
+	c.out = binary.BigEndian.AppendUint32(c.out, uint32(len(tag)+5))
+	c.out = append(append(c.out, tag...), 0)
+}
+
+// ready sends ReadyForQuery and everything before it.
+func (c *conn) ready() error {
+	c.out = append(c.out, 'Z', 0, 0, 0, 5, c.sess.TxStatus())
+	return c.flush()
+}
+
+func (c *conn) rowDescription(cols []Column, formats []int16) {
+	d := &c.rowDesc
+	d.Fields = d.Fields[:0]
+	for i, col := range cols {
+		d.Fields = append(d.Fields, pgproto3.FieldDescription{
+			Name: []byte(col.Name), TableOID: col.TableOID, TableAttributeNumber: uint16(col.Attnum),
+			DataTypeOID: col.Type.OID(), DataTypeSize: typlen(col), TypeModifier: col.Type.Mod,
+			Format: formatAt(formats, i),
+		})
+	}
+	c.send(d)
+}
+
+// formatAt applies the rule of Bind: no codes means text, one is for all.
+func formatAt(formats []int16, i int) int16 {
+	switch len(formats) {
+	case 0:
+		return 0
+	case 1:
+		return formats[0]
+	}
+	return formats[i]
+}
+
+// fail reports an error of the current message and fails the transaction.
+func (c *conn) fail(err error) {
+	if c.sess != nil {
+		c.sess.Fail()
+	}
+	c.sendError("ERROR", c.blame(err))
+}
+
+// blame turns the error of a canceled context into the reason of canceling.
+func (c *conn) blame(err error) error {
+	if c.ctx.Err() != nil {
+		return errLost
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.query == nil || c.query.Err() == nil {
+		return err
+	}
+	if _, ours := errors.AsType[*pgerr.Error](err); ours {
+		return err
+	}
+	if errors.Is(err, c.query.Err()) {
+		return causeOf(c.query)
+	}
+	return err
+}
+
+func (c *conn) sendError(severity string, err error) {
+	e := pgerr.From(err)
+	if e.Code == pgerr.Internal {
+		c.srv.cfg.Log.Error("internal error", "pid", c.pid, "error", err)
+	}
+	c.send(&pgproto3.ErrorResponse{
+		Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code), Message: e.Msg,
+		Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos), Where: e.Where, SchemaName: e.Schema,
+		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint,
+	})
+}
+
+// Notice implements Client.
+func (c *conn) Notice(severity string, e *pgerr.Error) {
+	c.send(&pgproto3.NoticeResponse{
+		Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code), Message: e.Msg,
+		Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos), Where: e.Where, SchemaName: e.Schema,
+		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint,
+	})
+}
+
+// ParameterStatus implements Client.
+func (c *conn) ParameterStatus(name, value string) {
+	c.send(&pgproto3.ParameterStatus{Name: name, Value: value})
+}

@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// watchAfter is how long a statement runs before its connection is watched.
+// Short statements never pay for it.
+const watchAfter = 200 * time.Millisecond
+
+// watch notices that a client has gone while its statement runs, when nobody
+// reads from the connection: it waits for the next byte, without taking it.
+type watch struct {
+	c     *conn
+	timer *time.Timer
+	mu    sync.Mutex
+	armed bool
+	done  chan struct{} // non-nil while the waiting goroutine runs
+}
+
+func (w *watch) init(c *conn) {
+	w.c = c
+	w.timer = time.AfterFunc(time.Hour, w.fire)
+	w.timer.Stop()
+}
+
+// start arms the watch; stop must follow before anyone reads.
+func (w *watch) start() {
+	w.mu.Lock()
+	w.armed = true
+	w.mu.Unlock()
+	w.timer.Reset(watchAfter)
+}
+
+func (w *watch) stop() {
+	w.timer.Stop()
+	w.mu.Lock()
+	w.armed = false
+	done := w.done
+	w.mu.Unlock()
+	if done == nil {
+		return
+	}
+	w.c.nc.SetReadDeadline(time.Unix(1, 0)) // wakes the waiting goroutine
+	<-done
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	if !w.c.terminating {
+		w.c.nc.SetReadDeadline(time.Time{})
+	}
+}
+
+func (w *watch) fire() {
+	w.mu.Lock()
+	if !w.armed || w.done != nil {
+		w.mu.Unlock()
+		return
+	}
+	done := make(chan struct{})
+	w.done = done
+	w.mu.Unlock()
+	_, err := w.c.br.Peek(1)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		w.c.cancelWith(errLost)
+	}
+	w.mu.Lock()
+	w.done = nil
+	w.mu.Unlock()
+	close(done)
+}
