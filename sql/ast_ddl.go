@@ -173,7 +173,6 @@ type CreateView struct {
 	Name      Name
 	OrReplace bool
 	Temp      bool
-	Recursive bool
 	Columns   []string
 	Options   []Option
 	Query     *Select

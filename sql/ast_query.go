@@ -13,7 +13,7 @@ const (
 
 // Select is a query: a SELECT, a VALUES list (Values is not nil), or a set
 // operation over Left and Right (Op is not SetNone). With, OrderBy, Limit,
-// Offset and Locks belong to each of the three.
+// Skip and Locks belong to each of the three.
 type Select struct {
 	At
 	With *With
@@ -35,11 +35,11 @@ type Select struct {
 	Left, Right *Select
 
 	OrderBy []SortItem
-	// Limit and Offset are nil where absent; LIMIT ALL is absent too. WithTies
+	// Limit and Skip (OFFSET) are nil where absent, as for LIMIT ALL. WithTies
 	// is FETCH FIRST ... WITH TIES.
-	Limit, Offset Expr
-	WithTies      bool
-	Locks         []Lock
+	Limit, Skip Expr
+	WithTies    bool
+	Locks       []Lock
 }
 
 // Target is an output column. Alias is empty without AS.

@@ -1,0 +1,75 @@
+package sql
+
+import pg "github.com/pganalyze/pg_query_go/v6"
+
+// alterObject makes an ALTER with one action of the object that a statement
+// names either by relation or by object.
+func (c *converter) alterObject(a At, kind pg.ObjectType, r *pg.RangeVar, object *pg.Node, ifExists bool, act AlterAction) Stmt {
+	out := &Alter{At: a, Kind: objectKind(kind), IfExists: ifExists, Actions: []AlterAction{act}}
+	if r != nil {
+		out.Name = c.rangeName(r)
+	} else {
+		out.Name = c.objectName(object)
+	}
+	return out
+}
+
+func (c *converter) rename(s *pg.RenameStmt, a At) Stmt {
+	act := AlterAction{At: a, Kind: AlterRename, NewName: s.Newname}
+	kind := s.RenameType
+	object := s.Object
+	switch s.RenameType {
+	case pg.ObjectType_OBJECT_COLUMN:
+		act.Kind, act.Column, kind = AlterRenameColumn, s.Subname, s.RelationType
+	case pg.ObjectType_OBJECT_TABCONSTRAINT:
+		act.Kind, act.Column, kind = AlterRenameConstraint, s.Subname, pg.ObjectType_OBJECT_TABLE
+	case pg.ObjectType_OBJECT_SCHEMA, pg.ObjectType_OBJECT_DATABASE, pg.ObjectType_OBJECT_ROLE:
+		object = pg.MakeStrNode(s.Subname)
+	}
+	return c.alterObject(a, kind, s.Relation, object, s.MissingOk, act)
+}
+
+func (c *converter) alterTable(s *pg.AlterTableStmt, a At) Stmt {
+	out := &Alter{At: a, Kind: objectKind(s.Objtype), Name: c.rangeName(s.Relation), IfExists: s.MissingOk}
+	for _, n := range s.Cmds {
+		out.Actions = append(out.Actions, c.alterAction(n.GetAlterTableCmd(), a))
+	}
+	return out
+}
+
+func (c *converter) alterAction(k *pg.AlterTableCmd, a At) AlterAction {
+	act := AlterAction{At: a, Column: k.Name, Cascade: k.Behavior == pg.DropBehavior_DROP_CASCADE}
+	switch k.Subtype {
+	case pg.AlterTableType_AT_AddColumn:
+		d := c.columnDef(k.Def.GetColumnDef())
+		act.Kind, act.Def, act.IfNotExists, act.At, act.Column = AlterAddColumn, &d, k.MissingOk, d.At, d.Name
+	case pg.AlterTableType_AT_DropColumn:
+		act.Kind, act.IfExists = AlterDropColumn, k.MissingOk
+	case pg.AlterTableType_AT_AlterColumnType:
+		d := k.Def.GetColumnDef()
+		act.Kind, act.Type, act.Expr = AlterColumnType, c.typeName(d.GetTypeName()), c.expr(d.GetRawDefault())
+	case pg.AlterTableType_AT_ColumnDefault:
+		act.Kind, act.Expr = AlterSetDefault, c.expr(k.Def)
+		if k.Def == nil {
+			act.Kind = AlterDropDefault
+		}
+	case pg.AlterTableType_AT_SetNotNull:
+		act.Kind = AlterSetNotNull
+	case pg.AlterTableType_AT_DropNotNull:
+		act.Kind = AlterDropNotNull
+	case pg.AlterTableType_AT_SetRelOptions:
+		act.Kind, act.Options = AlterSetOptions, c.options(k.Def.GetList().GetItems())
+	case pg.AlterTableType_AT_ResetRelOptions:
+		act.Kind, act.Options = AlterResetOptions, c.options(k.Def.GetList().GetItems())
+	case pg.AlterTableType_AT_AddConstraint:
+		con := c.constraint(k.Def.GetConstraint())
+		act.Kind, act.Constraint, act.At = AlterAddConstraint, &con, con.At
+	case pg.AlterTableType_AT_DropConstraint:
+		act.Kind, act.IfExists = AlterDropConstraint, k.MissingOk
+	case pg.AlterTableType_AT_ChangeOwner:
+		act.Kind, act.NewName = AlterOwner, roleName(k.Newowner)
+	default:
+		c.unsupported(a, "this action of ALTER TABLE", "")
+	}
+	return act
+}

@@ -1,0 +1,299 @@
+package sql
+
+import (
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// ddl converts data definition; nil for other statements.
+func (c *converter) ddl(n *pg.Node, a At) Stmt {
+	switch v := n.GetNode().(type) {
+	case *pg.Node_CreateStmt:
+		return c.createTable(v.CreateStmt, a)
+	case *pg.Node_CreateTableAsStmt:
+		return c.createTableAs(v.CreateTableAsStmt, a)
+	case *pg.Node_ViewStmt:
+		return c.createView(v.ViewStmt, a)
+	case *pg.Node_IndexStmt:
+		return c.createIndex(v.IndexStmt, a)
+	case *pg.Node_CreateSchemaStmt:
+		k := v.CreateSchemaStmt
+		if len(k.SchemaElts) > 0 {
+			c.unsupported(a, "CREATE SCHEMA with elements", "Create the objects by statements of their own.")
+		}
+		out := &CreateSchema{At: a, Name: k.Schemaname, IfNotExists: k.IfNotExists}
+		if k.Authrole != nil {
+			out.Authorization = roleName(k.Authrole)
+		}
+		return out
+	case *pg.Node_CreateFunctionStmt:
+		return c.createFunction(v.CreateFunctionStmt, a)
+	case *pg.Node_DropStmt:
+		return c.drop(v.DropStmt, a)
+	case *pg.Node_AlterTableStmt:
+		return c.alterTable(v.AlterTableStmt, a)
+	case *pg.Node_RenameStmt:
+		return c.rename(v.RenameStmt, a)
+	case *pg.Node_AlterObjectSchemaStmt:
+		k := v.AlterObjectSchemaStmt
+		return c.alterObject(a, k.ObjectType, k.Relation, k.Object, k.MissingOk, AlterAction{At: a, Kind: AlterSetSchema, NewName: k.Newschema})
+	case *pg.Node_AlterOwnerStmt:
+		k := v.AlterOwnerStmt
+		return c.alterObject(a, k.ObjectType, k.Relation, k.Object, false, AlterAction{At: a, Kind: AlterOwner, NewName: roleName(k.Newowner)})
+	}
+	return nil
+}
+
+// objectKind is an object type in words.
+func objectKind(o pg.ObjectType) string {
+	switch o {
+	case pg.ObjectType_OBJECT_MATVIEW:
+		return "materialized view"
+	case pg.ObjectType_OBJECT_TABCONSTRAINT:
+		return "constraint"
+	case pg.ObjectType_OBJECT_FOREIGN_TABLE:
+		return "foreign table"
+	}
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(o.String(), "OBJECT_")), "_", " ")
+}
+
+// objectName converts the several shapes in which the grammar names an object.
+func (c *converter) objectName(n *pg.Node) Name {
+	none := At{NoPos}
+	switch v := n.GetNode().(type) {
+	case *pg.Node_String_:
+		return Name{At: none, Name: v.String_.GetSval()}
+	case *pg.Node_List:
+		return nameOf(nodeStrings(v.List.GetItems()), none)
+	case *pg.Node_RangeVar:
+		return c.rangeName(v.RangeVar)
+	case *pg.Node_TypeName:
+		return nameOf(nodeStrings(v.TypeName.Names), c.at(v.TypeName.Location))
+	case *pg.Node_ObjectWithArgs:
+		return nameOf(nodeStrings(v.ObjectWithArgs.Objname), none)
+	}
+	return Name{At: none}
+}
+
+func (c *converter) columnDefs(ns []*pg.Node) []ColumnDef {
+	var out []ColumnDef
+	for _, n := range ns {
+		if d := n.GetColumnDef(); d != nil {
+			out = append(out, c.columnDef(d))
+		}
+	}
+	return out
+}
+
+func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
+	out := ColumnDef{At: c.at(d.Location), Name: d.Colname, Type: c.typeName(d.TypeName)}
+	if d.CollClause != nil {
+		n := nameOf(nodeStrings(d.CollClause.Collname), c.at(d.CollClause.Location))
+		out.Collation = &n
+	}
+	for _, n := range d.Constraints {
+		k := n.GetConstraint()
+		switch k.Contype {
+		case pg.ConstrType_CONSTR_NULL:
+			out.Null = true
+		case pg.ConstrType_CONSTR_NOTNULL:
+			out.NotNull = true
+		case pg.ConstrType_CONSTR_DEFAULT:
+			out.Default = c.expr(k.RawExpr)
+		case pg.ConstrType_CONSTR_GENERATED:
+			out.Generated = c.expr(k.RawExpr)
+		case pg.ConstrType_CONSTR_IDENTITY:
+			out.Identity = "ALWAYS"
+			if k.GeneratedWhen == "d" {
+				out.Identity = "BY DEFAULT"
+			}
+		case pg.ConstrType_CONSTR_PRIMARY:
+			out.PrimaryKey = true
+		case pg.ConstrType_CONSTR_UNIQUE:
+			out.Unique = true
+		case pg.ConstrType_CONSTR_CHECK:
+			out.Checks = append(out.Checks, c.constraint(k))
+		case pg.ConstrType_CONSTR_FOREIGN:
+			f := c.constraint(k)
+			out.References = &f
+		}
+	}
+	return out
+}
+
+var foreignActions = map[string]string{"r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
+
+func (c *converter) constraint(k *pg.Constraint) Constraint {
+	out := Constraint{At: c.at(k.Location), Name: k.Conname, Columns: nodeStrings(k.Keys),
+		Deferrable: k.Deferrable, NullsNotDistinct: k.NullsNotDistinct}
+	switch k.Contype {
+	case pg.ConstrType_CONSTR_PRIMARY:
+		out.Kind = ConPrimaryKey
+	case pg.ConstrType_CONSTR_UNIQUE:
+		out.Kind = ConUnique
+	case pg.ConstrType_CONSTR_CHECK:
+		out.Kind, out.Check = ConCheck, c.expr(k.RawExpr)
+	case pg.ConstrType_CONSTR_FOREIGN:
+		out.Kind, out.Columns = ConForeignKey, nodeStrings(k.FkAttrs)
+		out.RefTable, out.RefColumns = c.rangeName(k.Pktable), nodeStrings(k.PkAttrs)
+		out.OnDelete, out.OnUpdate = foreignActions[k.FkDelAction], foreignActions[k.FkUpdAction]
+	default:
+		c.unsupported(out.At, "an EXCLUDE constraint", "Use UNIQUE.")
+	}
+	if k.Indexname != "" {
+		c.unsupported(out.At, "a constraint USING INDEX", "Name the columns.")
+	}
+	return out
+}
+
+var onCommit = map[pg.OnCommitAction]string{
+	pg.OnCommitAction_ONCOMMIT_PRESERVE_ROWS: "PRESERVE ROWS",
+	pg.OnCommitAction_ONCOMMIT_DELETE_ROWS:   "DELETE ROWS",
+	pg.OnCommitAction_ONCOMMIT_DROP:          "DROP",
+}
+
+func (c *converter) createTable(s *pg.CreateStmt, a At) *CreateTable {
+	out := &CreateTable{At: a, Name: c.rangeName(s.Relation), IfNotExists: s.IfNotExists,
+		Temp: s.Relation.GetRelpersistence() == "t", Unlogged: s.Relation.GetRelpersistence() == "u", OnCommit: onCommit[s.Oncommit]}
+	switch {
+	case s.Partspec != nil || s.Partbound != nil:
+		c.unsupported(out.Name.At, "a partitioned table", "Create one table; StreamDB spreads it over all cores by itself.")
+	case len(s.InhRelations) > 0:
+		c.unsupported(out.Name.At, "INHERITS", "Write the columns out, or use LIKE.")
+	case s.OfTypename != nil:
+		c.unsupported(out.Name.At, "CREATE TABLE OF type", "Write the columns out.")
+	}
+	out.Options = c.options(s.Options)
+	for _, n := range s.TableElts {
+		switch v := n.Node.(type) {
+		case *pg.Node_ColumnDef:
+			out.Columns = append(out.Columns, c.columnDef(v.ColumnDef))
+		case *pg.Node_Constraint:
+			out.Constraints = append(out.Constraints, c.constraint(v.Constraint))
+		case *pg.Node_TableLikeClause:
+			name := c.rangeName(v.TableLikeClause.Relation)
+			out.Like = append(out.Like, LikeTable{name.At, name, v.TableLikeClause.Options})
+		}
+	}
+	return out
+}
+
+func (c *converter) createTableAs(s *pg.CreateTableAsStmt, a At) Stmt {
+	if s.Query.GetSelectStmt() == nil {
+		c.unsupported(a, "CREATE TABLE AS EXECUTE", "Write the query out.")
+		return &Unsupported{At: a}
+	}
+	q, into := c.query(s.Query, a), s.Into
+	name, columns, options := c.rangeName(into.Rel), nodeStrings(into.ColNames), c.options(into.Options)
+	if s.Objtype == pg.ObjectType_OBJECT_MATVIEW {
+		return &CreateMaterializedView{At: a, Name: name, IfNotExists: s.IfNotExists, Columns: columns, Options: options, Query: q, NoData: into.SkipData}
+	}
+	out := &CreateTable{At: a, Name: name, IfNotExists: s.IfNotExists, Temp: into.Rel.Relpersistence == "t",
+		Unlogged: into.Rel.Relpersistence == "u", OnCommit: onCommit[into.OnCommit], Query: q, ColumnNames: columns, NoData: into.SkipData}
+	out.Options = options
+	return out
+}
+
+func (c *converter) createView(s *pg.ViewStmt, a At) Stmt {
+	out := &CreateView{At: a, Name: c.rangeName(s.View), OrReplace: s.Replace, Temp: s.View.GetRelpersistence() == "t",
+		Columns: nodeStrings(s.Aliases), Options: c.options(s.Options), Query: c.query(s.Query, a)}
+	switch s.WithCheckOption {
+	case pg.ViewCheckOption_LOCAL_CHECK_OPTION:
+		out.CheckOption = "LOCAL"
+	case pg.ViewCheckOption_CASCADED_CHECK_OPTION:
+		out.CheckOption = "CASCADED"
+	}
+	return out
+}
+
+func (c *converter) indexColumn(e *pg.IndexElem, a At) IndexColumn {
+	out := IndexColumn{Sort: SortItem{At: a, Nulls: nullsOf(e.NullsOrdering), Expr: c.expr(e.Expr)}}
+	if e.Name != "" {
+		out.Sort.Expr = &ColumnRef{At: a, Parts: []string{e.Name}}
+	}
+	out.Sort.Desc = e.Ordering == pg.SortByDir_SORTBY_DESC
+	out.Sort.Asc = e.Ordering == pg.SortByDir_SORTBY_ASC
+	if len(e.Collation) > 0 {
+		n := nameOf(nodeStrings(e.Collation), a)
+		out.Collation = &n
+	}
+	if len(e.Opclass) > 0 {
+		n := nameOf(nodeStrings(e.Opclass), a)
+		out.OpClass = &n
+	}
+	return out
+}
+
+func (c *converter) createIndex(s *pg.IndexStmt, a At) Stmt {
+	out := &CreateIndex{At: a, Name: s.Idxname, IfNotExists: s.IfNotExists, Unique: s.Unique, Concurrently: s.Concurrent,
+		Table: c.rangeName(s.Relation), Method: s.AccessMethod, Where: c.expr(s.WhereClause), Options: c.options(s.Options),
+		NullsNotDistinct: s.NullsNotDistinct}
+	for _, n := range s.IndexParams {
+		out.Columns = append(out.Columns, c.indexColumn(n.GetIndexElem(), out.Table.At))
+	}
+	for _, n := range s.IndexIncludingParams {
+		out.Include = append(out.Include, n.GetIndexElem().GetName())
+	}
+	return out
+}
+
+var paramModes = map[pg.FunctionParameterMode]string{
+	pg.FunctionParameterMode_FUNC_PARAM_OUT:      "out",
+	pg.FunctionParameterMode_FUNC_PARAM_INOUT:    "inout",
+	pg.FunctionParameterMode_FUNC_PARAM_VARIADIC: "variadic",
+	pg.FunctionParameterMode_FUNC_PARAM_TABLE:    "table",
+}
+
+func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
+	out := &CreateFunction{At: a, Name: nameOf(nodeStrings(s.Funcname), a), OrReplace: s.Replace, Procedure: s.IsProcedure,
+		Returns: c.typeName(s.ReturnType), Language: "sql"}
+	for _, n := range s.Parameters {
+		p := n.GetFunctionParameter()
+		mode := paramModes[p.Mode]
+		if mode == "" {
+			mode = "in"
+		}
+		out.Params = append(out.Params, FuncParam{p.Name, mode, c.typeName(p.ArgType), c.expr(p.Defexpr)})
+	}
+	for _, n := range s.Options {
+		d := n.GetDefElem()
+		switch d.GetDefname() {
+		case "as":
+			out.Body = strings.Join(nodeStrings(d.Arg.GetList().GetItems()), "\n")
+		case "language":
+			out.Language = strings.ToLower(nodeString(d.Arg))
+		case "volatility":
+			out.Volatility = nodeString(d.Arg)
+		case "strict":
+			out.Strict = d.Arg.GetBoolean().GetBoolval()
+		case "parallel", "cost", "rows", "leakproof", "security", "window":
+		default:
+			c.unsupported(a, "the function option "+strings.ToUpper(d.GetDefname()), "")
+		}
+	}
+	switch body := s.SqlBody; {
+	case body == nil:
+	case body.GetReturnStmt() != nil:
+		out.Return = c.expr(body.GetReturnStmt().Returnval)
+	default:
+		c.unsupported(a, "a function body BEGIN ATOMIC ... END", "Write the body as a string: AS $$ ... $$.")
+	}
+	return out
+}
+
+func (c *converter) drop(s *pg.DropStmt, a At) Stmt {
+	out := &Drop{At: a, Kind: objectKind(s.RemoveType), IfExists: s.MissingOk,
+		Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE, Concurrently: s.Concurrent}
+	for _, n := range s.Objects {
+		t := DropTarget{Name: c.objectName(n)}
+		if f := n.GetObjectWithArgs(); f != nil {
+			t.HasArgs = !f.ArgsUnspecified
+			for _, arg := range f.Objargs {
+				t.Args = append(t.Args, c.typeName(arg.GetTypeName()))
+			}
+		}
+		out.Targets = append(out.Targets, t)
+	}
+	return out
+}

@@ -1,0 +1,403 @@
+package sql
+
+import (
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
+
+// stmt converts a statement that stands at a.
+func (c *converter) stmt(n *pg.Node, a At) Stmt {
+	switch v := n.GetNode().(type) {
+	case *pg.Node_SelectStmt:
+		return c.selectStmt(v.SelectStmt, a)
+	case *pg.Node_InsertStmt:
+		return c.insert(v.InsertStmt, a)
+	case *pg.Node_UpdateStmt:
+		return c.update(v.UpdateStmt, a)
+	case *pg.Node_DeleteStmt:
+		k := v.DeleteStmt
+		return &Delete{a, c.with(k.WithClause), c.tableRef(k.Relation), c.fromList(k.UsingClause), c.expr(k.WhereClause), c.targets(k.ReturningList)}
+	case *pg.Node_TruncateStmt:
+		k := v.TruncateStmt
+		return &Truncate{a, c.rangeNames(k.Relations), k.RestartSeqs, k.Behavior == pg.DropBehavior_DROP_CASCADE}
+	case *pg.Node_TransactionStmt:
+		return c.transaction(v.TransactionStmt, a)
+	case *pg.Node_VariableSetStmt:
+		return c.set(v.VariableSetStmt, a)
+	case *pg.Node_VariableShowStmt:
+		return &Show{At: a, Name: lowerASCII(v.VariableShowStmt.Name)}
+	case *pg.Node_ExplainStmt:
+		return c.explain(v.ExplainStmt, a)
+	case *pg.Node_PrepareStmt:
+		k := v.PrepareStmt
+		out := &Prepare{At: a, Name: k.Name, Stmt: c.stmt(k.Query, a)}
+		for _, t := range k.Argtypes {
+			out.Types = append(out.Types, c.typeName(t.GetTypeName()))
+		}
+		return out
+	case *pg.Node_ExecuteStmt:
+		return &Execute{a, v.ExecuteStmt.Name, c.exprs(v.ExecuteStmt.Params)}
+	case *pg.Node_DeallocateStmt:
+		return &Deallocate{a, v.DeallocateStmt.Name}
+	case *pg.Node_DeclareCursorStmt:
+		return c.declareCursor(v.DeclareCursorStmt, a)
+	case *pg.Node_FetchStmt:
+		return c.fetch(v.FetchStmt, a)
+	case *pg.Node_ClosePortalStmt:
+		return &Close{a, v.ClosePortalStmt.Portalname}
+	case *pg.Node_CopyStmt:
+		return c.copyStmt(v.CopyStmt, a)
+	}
+	if s := c.ddl(n, a); s != nil {
+		return s
+	}
+	return c.utility(n, a)
+}
+
+// utility converts the rarer statements.
+func (c *converter) utility(n *pg.Node, a At) Stmt {
+	switch v := n.GetNode().(type) {
+	case *pg.Node_DiscardStmt:
+		what := map[pg.DiscardMode]string{pg.DiscardMode_DISCARD_ALL: "ALL", pg.DiscardMode_DISCARD_PLANS: "PLANS",
+			pg.DiscardMode_DISCARD_SEQUENCES: "SEQUENCES", pg.DiscardMode_DISCARD_TEMP: "TEMP"}
+		return &Discard{a, what[v.DiscardStmt.Target]}
+	case *pg.Node_ListenStmt:
+		return &Listen{a, v.ListenStmt.Conditionname}
+	case *pg.Node_UnlistenStmt:
+		return &Unlisten{a, v.UnlistenStmt.Conditionname}
+	case *pg.Node_NotifyStmt:
+		return &Notify{a, v.NotifyStmt.Conditionname, v.NotifyStmt.Payload}
+	case *pg.Node_CheckPointStmt:
+		return &Checkpoint{a}
+	case *pg.Node_VacuumStmt:
+		out := &Vacuum{At: a, Analyze: !v.VacuumStmt.IsVacuumcmd, Options: c.options(v.VacuumStmt.Options)}
+		for _, r := range v.VacuumStmt.Rels {
+			out.Tables = append(out.Tables, c.rangeName(r.GetVacuumRelation().GetRelation()))
+		}
+		return out
+	case *pg.Node_LockStmt:
+		return &LockTable{a, c.rangeNames(v.LockStmt.Relations), v.LockStmt.Mode, v.LockStmt.Nowait}
+	case *pg.Node_DoStmt:
+		out := &Do{At: a, Language: "plpgsql"}
+		for _, o := range c.options(v.DoStmt.Args) {
+			if o.Name == "language" {
+				out.Language = o.Value
+			} else {
+				out.Body = o.Value
+			}
+		}
+		return out
+	case *pg.Node_GrantStmt:
+		return c.grant(v.GrantStmt, a)
+	case *pg.Node_GrantRoleStmt:
+		return c.grantRole(v.GrantRoleStmt, a)
+	case *pg.Node_CommentStmt:
+		return c.comment(v.CommentStmt, a)
+	}
+	what := statementWords(typeWord(n))
+	c.unsupported(a, what, "")
+	return &Unsupported{At: a, What: what}
+}
+
+// statementWords turns a node's name into words: CreateTrigStmt is CREATE TRIG.
+func statementWords(s string) string {
+	if w := statementNames[s]; w != "" {
+		return w
+	}
+	var out strings.Builder
+	for i, r := range strings.TrimSuffix(s, "Stmt") {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(r)
+	}
+	return strings.ToUpper(out.String())
+}
+
+var statementNames = map[string]string{
+	"CreateTrigStmt":          "CREATE TRIGGER",
+	"CreateSeqStmt":           "CREATE SEQUENCE",
+	"AlterSeqStmt":            "ALTER SEQUENCE",
+	"CompositeTypeStmt":       "CREATE TYPE",
+	"CreateEnumStmt":          "CREATE TYPE AS ENUM",
+	"CreateRangeStmt":         "CREATE TYPE AS RANGE",
+	"DefineStmt":              "CREATE AGGREGATE, OPERATOR or TYPE",
+	"CreatePlangStmt":         "CREATE LANGUAGE",
+	"CreatedbStmt":            "CREATE DATABASE",
+	"DropdbStmt":              "DROP DATABASE",
+	"CreateFdwStmt":           "CREATE FOREIGN DATA WRAPPER",
+	"CreateForeignServerStmt": "CREATE SERVER",
+	"CreateForeignTableStmt":  "CREATE FOREIGN TABLE",
+	"CreatePolicyStmt":        "CREATE POLICY",
+	"CreateStatsStmt":         "CREATE STATISTICS",
+	"RefreshMatViewStmt":      "REFRESH MATERIALIZED VIEW",
+	"ClusterStmt":             "CLUSTER",
+	"ReindexStmt":             "REINDEX",
+	"MergeStmt":               "MERGE",
+	"CallStmt":                "CALL",
+	"ConstraintsSetStmt":      "SET CONSTRAINTS",
+	"CreateRoleStmt":          "CREATE ROLE",
+	"AlterRoleStmt":           "ALTER ROLE",
+	"DropRoleStmt":            "DROP ROLE",
+	"LoadStmt":                "LOAD",
+}
+
+func (c *converter) insert(s *pg.InsertStmt, a At) Stmt {
+	out := &Insert{At: a, With: c.with(s.WithClause), Table: c.rangeName(s.Relation), Returning: c.targets(s.ReturningList)}
+	if s.Relation.GetAlias() != nil {
+		out.Alias = s.Relation.Alias.Aliasname
+	}
+	for _, n := range s.Cols {
+		r := n.GetResTarget()
+		if len(r.Indirection) > 0 {
+			c.unsupported(c.at(r.Location), "assigning to a part of a column", "Assign the whole column.")
+		}
+		out.Columns = append(out.Columns, InsertColumn{c.at(r.Location), r.Name})
+	}
+	switch s.Override {
+	case pg.OverridingKind_OVERRIDING_USER_VALUE:
+		out.Overriding = "USER"
+	case pg.OverridingKind_OVERRIDING_SYSTEM_VALUE:
+		out.Overriding = "SYSTEM"
+	}
+	if s.SelectStmt != nil {
+		out.Source = c.query(s.SelectStmt, a)
+	}
+	if o := s.OnConflictClause; o != nil {
+		k := &OnConflict{At: c.at(o.Location), Nothing: o.Action == pg.OnConflictAction_ONCONFLICT_NOTHING,
+			Update: c.setClauses(o.TargetList), Where: c.expr(o.WhereClause)}
+		if i := o.Infer; i != nil {
+			k.Constraint, k.TargetWhere = i.Conname, c.expr(i.WhereClause)
+			for _, n := range i.IndexElems {
+				k.Columns = append(k.Columns, c.indexColumn(n.GetIndexElem(), c.at(i.Location)).Sort)
+			}
+		}
+		if k.Nothing == (len(k.Update) > 0) || !k.Nothing && len(k.Columns) == 0 && k.Constraint == "" {
+			c.syntax(k.At, pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name")
+		}
+		out.Conflict = k
+	}
+	return out
+}
+
+func (c *converter) update(s *pg.UpdateStmt, a At) Stmt {
+	return &Update{a, c.with(s.WithClause), c.tableRef(s.Relation), c.setClauses(s.TargetList),
+		c.fromList(s.FromClause), c.expr(s.WhereClause), c.targets(s.ReturningList)}
+}
+
+// setClauses converts SET; the grammar repeats the source of (a, b) = source in
+// each of its columns.
+func (c *converter) setClauses(ns []*pg.Node) []SetClause {
+	var out []SetClause
+	for i := 0; i < len(ns); i++ {
+		r := ns[i].GetResTarget()
+		if len(r.Indirection) > 0 {
+			c.unsupported(c.at(r.Location), "assigning to a part of a column", "Assign the whole column.")
+		}
+		m := r.Val.GetMultiAssignRef()
+		if m == nil {
+			out = append(out, SetClause{At: c.at(r.Location), Columns: []string{r.Name}, Value: c.expr(r.Val)})
+			continue
+		}
+		set := SetClause{At: c.at(r.Location), Value: c.expr(m.Source), Multi: true}
+		for k := 0; k < int(m.Ncolumns) && i+k < len(ns); k++ {
+			set.Columns = append(set.Columns, ns[i+k].GetResTarget().GetName())
+		}
+		i += int(m.Ncolumns) - 1
+		out = append(out, set)
+	}
+	return out
+}
+
+func (c *converter) txModes(ns []*pg.Node) (m TxModes, snapshot string) {
+	for _, n := range ns {
+		d := n.GetDefElem()
+		k := d.GetArg().GetAConst()
+		flag := k.GetIval().GetIval() != 0
+		switch d.GetDefname() {
+		case "transaction_isolation":
+			m.Isolation = k.GetSval().GetSval()
+		case "transaction_read_only":
+			m.ReadOnly = &flag
+		case "transaction_deferrable":
+			m.Deferrable = &flag
+		}
+	}
+	if len(ns) == 1 {
+		snapshot = ns[0].GetAConst().GetSval().GetSval()
+	}
+	return m, snapshot
+}
+
+func (c *converter) transaction(s *pg.TransactionStmt, a At) Stmt {
+	switch s.Kind {
+	case pg.TransactionStmtKind_TRANS_STMT_BEGIN, pg.TransactionStmtKind_TRANS_STMT_START:
+		m, _ := c.txModes(s.Options)
+		return &Begin{a, s.Kind == pg.TransactionStmtKind_TRANS_STMT_START, m}
+	case pg.TransactionStmtKind_TRANS_STMT_COMMIT:
+		return &Commit{a, s.Chain}
+	case pg.TransactionStmtKind_TRANS_STMT_ROLLBACK:
+		return &Rollback{a, s.Chain}
+	case pg.TransactionStmtKind_TRANS_STMT_SAVEPOINT:
+		return &Savepoint{a, s.SavepointName}
+	case pg.TransactionStmtKind_TRANS_STMT_RELEASE:
+		return &Release{a, s.SavepointName}
+	case pg.TransactionStmtKind_TRANS_STMT_ROLLBACK_TO:
+		return &RollbackTo{a, s.SavepointName}
+	}
+	c.unsupported(a, "a prepared (two-phase) transaction", "Use COMMIT.")
+	return &Unsupported{At: a, What: "PREPARE TRANSACTION"}
+}
+
+func (c *converter) set(s *pg.VariableSetStmt, a At) Stmt {
+	out := &Set{At: a, Name: lowerASCII(s.Name)}
+	if s.IsLocal {
+		out.Scope = SetLocal
+	}
+	switch s.Kind {
+	case pg.VariableSetKind_VAR_SET_VALUE:
+		out.Values = c.exprs(s.Args)
+	case pg.VariableSetKind_VAR_SET_DEFAULT:
+		out.Default = true
+	case pg.VariableSetKind_VAR_RESET:
+		return &Reset{a, out.Name}
+	case pg.VariableSetKind_VAR_RESET_ALL:
+		return &Reset{At: a}
+	case pg.VariableSetKind_VAR_SET_MULTI:
+		m, snapshot := c.txModes(s.Args)
+		return &SetTransaction{a, s.Name == "SESSION CHARACTERISTICS", m, snapshot}
+	default:
+		c.unsupported(a, "SET ... FROM CURRENT", "")
+	}
+	return out
+}
+
+func (c *converter) explain(s *pg.ExplainStmt, a At) Stmt {
+	out := &Explain{At: a, Options: c.options(s.Options), Stmt: c.stmt(s.Query, a)}
+	for _, o := range out.Options {
+		on := o.Kind == OptNone || isTrueWord(o.Value)
+		switch o.Name {
+		case "analyze":
+			out.Analyze = on
+		case "verbose":
+			out.Verbose = on
+		}
+	}
+	return out
+}
+
+func isTrueWord(s string) bool {
+	switch lowerASCII(s) {
+	case "true", "on", "1", "yes", "t", "y":
+		return true
+	}
+	return false
+}
+
+// The bits of PostgreSQL's cursor options.
+const (
+	cursorBinary      = 0x1
+	cursorScroll      = 0x2
+	cursorNoScroll    = 0x4
+	cursorInsensitive = 0x8
+	cursorHold        = 0x20
+)
+
+func (c *converter) declareCursor(s *pg.DeclareCursorStmt, a At) Stmt {
+	o := s.Options
+	return &DeclareCursor{At: a, Name: s.Portalname, Binary: o&cursorBinary != 0, Hold: o&cursorHold != 0,
+		Scroll: o&cursorScroll != 0, NoScroll: o&cursorNoScroll != 0, Insensitive: o&cursorInsensitive != 0,
+		Query: c.query(s.Query, a)}
+}
+
+func (c *converter) fetch(s *pg.FetchStmt, a At) Stmt {
+	out := &Fetch{At: a, Count: s.HowMany, Cursor: s.Portalname, Move: s.Ismove}
+	switch s.Direction {
+	case pg.FetchDirection_FETCH_BACKWARD:
+		out.Dir = FetchBackward
+	case pg.FetchDirection_FETCH_ABSOLUTE:
+		out.Dir = FetchAbsolute
+	case pg.FetchDirection_FETCH_RELATIVE:
+		out.Dir = FetchRelative
+	}
+	return out
+}
+
+func (c *converter) copyStmt(s *pg.CopyStmt, a At) Stmt {
+	out := &Copy{At: a, Columns: nodeStrings(s.Attlist), From: s.IsFrom, Program: s.IsProgram, File: s.Filename,
+		Options: c.options(s.Options), Where: c.expr(s.WhereClause)}
+	if s.Relation != nil {
+		n := c.rangeName(s.Relation)
+		out.Table = &n
+	}
+	if s.Query != nil {
+		out.Query = c.stmt(s.Query, a)
+	}
+	return out
+}
+
+func roleName(r *pg.RoleSpec) string {
+	switch r.GetRoletype() {
+	case pg.RoleSpecType_ROLESPEC_CURRENT_ROLE:
+		return "current_role"
+	case pg.RoleSpecType_ROLESPEC_CURRENT_USER:
+		return "current_user"
+	case pg.RoleSpecType_ROLESPEC_SESSION_USER:
+		return "session_user"
+	case pg.RoleSpecType_ROLESPEC_PUBLIC:
+		return "public"
+	}
+	return r.GetRolename()
+}
+
+func (c *converter) grant(s *pg.GrantStmt, a At) Stmt {
+	out := &Grant{At: a, Revoke: !s.IsGrant, Kind: objectKind(s.Objtype), GrantOption: s.GrantOption,
+		AllIn: s.Targtype == pg.GrantTargetType_ACL_TARGET_ALL_IN_SCHEMA, Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE}
+	if s.Targtype == pg.GrantTargetType_ACL_TARGET_DEFAULTS {
+		c.unsupported(a, "ALTER DEFAULT PRIVILEGES", "")
+	}
+	for _, p := range s.Privileges {
+		k := p.GetAccessPriv()
+		if len(k.GetCols()) > 0 {
+			c.unsupported(a, "a privilege on single columns", "Grant it on the table.")
+		}
+		out.Privileges = append(out.Privileges, k.GetPrivName())
+	}
+	for _, o := range s.Objects {
+		out.Names = append(out.Names, c.objectName(o))
+	}
+	for _, r := range s.Grantees {
+		out.Roles = append(out.Roles, roleName(r.GetRoleSpec()))
+	}
+	return out
+}
+
+func (c *converter) grantRole(s *pg.GrantRoleStmt, a At) Stmt {
+	out := &Grant{At: a, Revoke: !s.IsGrant, Kind: "role", Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE}
+	if len(s.Opt) > 0 {
+		c.unsupported(a, "an option of a role's membership", "")
+	}
+	for _, p := range s.GrantedRoles {
+		out.Privileges = append(out.Privileges, p.GetAccessPriv().GetPrivName())
+	}
+	for _, r := range s.GranteeRoles {
+		out.Roles = append(out.Roles, roleName(r.GetRoleSpec()))
+	}
+	return out
+}
+
+func (c *converter) comment(s *pg.CommentStmt, a At) Stmt {
+	out := &Comment{At: a, Kind: objectKind(s.Objtype), Text: s.Comment, Null: s.Comment == ""}
+	if s.Objtype == pg.ObjectType_OBJECT_COLUMN || s.Objtype == pg.ObjectType_OBJECT_TABCONSTRAINT {
+		parts := nodeStrings(s.Object.GetList().GetItems())
+		if len(parts) > 1 {
+			out.Name, out.Column = nameOf(parts[:len(parts)-1], a), parts[len(parts)-1]
+		}
+		return out
+	}
+	out.Name = c.objectName(s.Object)
+	return out
+}
