@@ -1,0 +1,468 @@
+package types
+
+import (
+	"math"
+	"strings"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
+
+// CastContext says where a cast may happen without being written.
+type CastContext uint8
+
+// The contexts, each including the ones before it.
+const (
+	CastNone       CastContext = iota // no such cast
+	CastExplicit                      // CAST and :: only
+	CastAssignment                    // also on INSERT and UPDATE
+	CastImplicit                      // also inside expressions
+)
+
+// castRow gives the types reachable from one type, by context, as pg_cast does.
+type castRow struct{ implicit, assignment, explicit []ID }
+
+var castTable = [numIDs]castRow{
+	Bool:         {nil, []ID{Text, Varchar, Bpchar}, []ID{Int4}},
+	Int2:         {[]ID{Int4, Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, nil, nil},
+	Int4:         {[]ID{Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2}, []ID{Bool, Char}},
+	Int8:         {[]ID{Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Int4}, nil},
+	Float4:       {[]ID{Float8}, []ID{Int2, Int4, Int8, Numeric}, nil},
+	Float8:       {nil, []ID{Int2, Int4, Int8, Float4, Numeric}, nil},
+	Numeric:      {[]ID{Float4, Float8}, []ID{Int2, Int4, Int8}, nil},
+	Text:         {[]ID{Varchar, Bpchar, Name, Regclass}, []ID{Char}, nil},
+	Varchar:      {[]ID{Text, Bpchar, Name, Regclass}, []ID{Char}, nil},
+	Bpchar:       {[]ID{Text, Varchar, Name}, []ID{Char}, nil},
+	Char:         {[]ID{Text}, []ID{Varchar, Bpchar}, []ID{Int4}},
+	Name:         {[]ID{Text}, []ID{Varchar, Bpchar}, nil},
+	Date:         {[]ID{Timestamp, Timestamptz}, nil, nil},
+	Time:         {[]ID{Interval}, nil, nil},
+	Timestamp:    {[]ID{Timestamptz}, []ID{Date, Time}, nil},
+	Timestamptz:  {nil, []ID{Date, Time, Timestamp}, nil},
+	Interval:     {nil, []ID{Time}, nil},
+	JSON:         {nil, []ID{JSONB}, nil},
+	JSONB:        {nil, []ID{JSON}, []ID{Bool, Int2, Int4, Int8, Float4, Float8, Numeric}},
+	Oid:          {[]ID{Regclass, Regtype, Regproc, Regnamespace}, []ID{Int4, Int8}, nil},
+	Regclass:     {[]ID{Oid}, []ID{Int4, Int8}, nil},
+	Regtype:      {[]ID{Oid}, []ID{Int4, Int8}, nil},
+	Regproc:      {[]ID{Oid}, []ID{Int4, Int8}, nil},
+	Regnamespace: {[]ID{Oid}, []ID{Int4, Int8}, nil},
+}
+
+// IsString reports whether t is one of the string types of category S.
+func (t T) IsString() bool {
+	return t.ID == Text || t.ID == Varchar || t.ID == Bpchar || t.ID == Name
+}
+
+func hasID(ids []ID, id ID) bool {
+	for _, x := range ids {
+		if x == id {
+			return true
+		}
+	}
+	return false
+}
+
+// CastOf returns the context in which from may be cast to to, I/O conversions
+// included: any type to a string on assignment, a string to any explicitly.
+func CastOf(from, to T) CastContext {
+	switch {
+	case from.ID == to.ID && from.Elem == to.Elem, from.ID == Unknown:
+		return CastImplicit
+	case from.ID == Array && to.ID == Array && from.Elem != Invalid && to.Elem != Invalid:
+		return CastOf(T{ID: from.Elem, Mod: -1}, T{ID: to.Elem, Mod: -1})
+	case from.ID == Void || to.ID == Void || from.ID == Invalid || to.ID == Invalid:
+		return CastNone
+	}
+	row := &castTable[from.ID]
+	switch {
+	case hasID(row.implicit, to.ID):
+		return CastImplicit
+	case hasID(row.assignment, to.ID):
+		return CastAssignment
+	case hasID(row.explicit, to.ID):
+		return CastExplicit
+	case to.IsString():
+		return CastAssignment
+	case from.IsString() && to.ID != Record:
+		return CastExplicit
+	}
+	return CastNone
+}
+
+func errCannotCast(from, to T) *pgerr.Error {
+	return pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from.Base(), to.Base())
+}
+
+// Float64ToInt64 rounds half to even; ok is false beyond bits wide, NaN, infinity.
+func Float64ToInt64(f float64, width int) (int64, bool) {
+	f = math.RoundToEven(f)
+	limit := math.Ldexp(1, width-1)
+	if !(f >= -limit && f < limit) {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// Float64ToFloat32 narrows: 22003 on overflow and on underflow to zero.
+func Float64ToFloat32(f float64) (float32, error) {
+	r := float32(f)
+	if math.IsInf(float64(r), 0) && !math.IsInf(f, 0) {
+		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
+	}
+	if r == 0 && f != 0 {
+		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: underflow")
+	}
+	return r, nil
+}
+
+// DecimalToInt64 rounds half away from zero into an integer of the given width.
+func DecimalToInt64(d Decimal, width int) (int64, error) {
+	name := intName(width)
+	if d.form != decFinite {
+		what := "NaN"
+		if d.IsInf() {
+			what = "infinity"
+		}
+		return 0, pgerr.New(pgerr.FeatureNotSupported, "cannot convert %s to %s", what, name)
+	}
+	v, ok := d.Int64()
+	if !ok || v != v<<(64-width)>>(64-width) {
+		return 0, errOutOfRange(name)
+	}
+	return v, nil
+}
+
+func intName(width int) string {
+	return map[int]string{16: "smallint", 32: "integer", 64: "bigint"}[width]
+}
+
+// DateToTimestamp returns midnight of a day; 22008 beyond timestamp's range.
+func DateToTimestamp(days int32) (int64, error) {
+	switch {
+	case days == DateInfinity:
+		return TimestampInfinity, nil
+	case days == DateNegInfinity:
+		return TimestampNegInfinity, nil
+	case days >= maxTSDays:
+		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range for timestamp")
+	}
+	return int64(days) * usPerDay, nil
+}
+
+// TimestampToDate drops the time of day.
+func TimestampToDate(us int64) int32 {
+	switch us {
+	case TimestampInfinity:
+		return DateInfinity
+	case TimestampNegInfinity:
+		return DateNegInfinity
+	}
+	d, _ := splitTS(us)
+	return int32(d)
+}
+
+// CastDatum casts one value; explicit says that CAST or :: was written, which
+// lets char and varchar truncate silently. NULL stays NULL.
+func CastDatum(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
+	if d == nil {
+		return nil, nil
+	}
+	if from == to {
+		return d, nil
+	}
+	v, err := castBase(d, from, to, explicit, opt)
+	if err != nil {
+		return nil, err
+	}
+	return ApplyMod(v, to, explicit)
+}
+
+// ApplyMod applies the modifier of t to a value of t: 22001, 22003.
+func ApplyMod(d Datum, t T, explicit bool) (Datum, error) {
+	if d == nil || t.Mod < 0 {
+		return d, nil
+	}
+	switch t.ID {
+	case Numeric:
+		v, err := DatumDecimal(d).Typmod(t.Mod)
+		if err != nil {
+			return nil, err
+		}
+		return DecimalDatum(v), nil
+	case Varchar, Bpchar:
+		return box(ApplyTextMod(d.(string), t, explicit))
+	case Time, Timestamp, Timestamptz:
+		return RoundMicros(d.(int64), int(t.Mod)), nil
+	case Array:
+		elems := ArrayElems(t, d)
+		for i := range elems {
+			v, err := ApplyMod(elems[i], t.ElemType(), explicit)
+			if err != nil {
+				return nil, err
+			}
+			elems[i] = v
+		}
+		return rebuildArray(d, elems), nil
+	}
+	return d, nil
+}
+
+// rebuildArray returns an array shaped as d with other elements.
+func rebuildArray(d Datum, elems []Datum) Datum {
+	v := ViewArray([]byte(d.(string)))
+	var b ArrayBuilder
+	for i := range v.Dims() {
+		b.dims = append(b.dims, [2]int{v.DimLen(i), v.Lower(i)})
+	}
+	for _, e := range elems {
+		b.AddDatum(e)
+	}
+	return string(b.Append(nil))
+}
+
+func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
+	if from.ID == to.ID && from.Elem == to.Elem {
+		return d, nil
+	}
+	if from.ID == Array && to.ID == Array {
+		elems := ArrayElems(from, d)
+		for i := range elems {
+			v, err := CastDatum(elems[i], from.ElemType(), to.ElemType(), explicit, opt)
+			if err != nil {
+				return nil, err
+			}
+			elems[i] = v
+		}
+		return rebuildArray(d, elems), nil
+	}
+	if CastOf(from, to) == CastNone {
+		return nil, errCannotCast(from, to)
+	}
+	switch {
+	case to.IsString() || to.ID == Char && from.ID != Int4:
+		s := castText(d, from, opt)
+		if to.ID == Name {
+			s = TruncateName(s)
+		} else if to.ID == Char && len(s) > 1 {
+			s = s[:1]
+		}
+		return s, nil
+	case from.ID == Unknown || from.IsString():
+		return ParseText(to.Base(), d.(string), opt)
+	}
+	switch to.ID {
+	case Int2, Int4, Int8:
+		return castToInt(d, from, to)
+	case Float4, Float8, Numeric:
+		return castToReal(d, from, to)
+	case Bool:
+		return castToBool(d, from)
+	case Oid, Regclass, Regtype, Regproc, Regnamespace:
+		return castToOid(d)
+	case Char:
+		v := d.(int32)
+		if v < -128 || v > 127 {
+			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "\"char\" out of range")
+		}
+		if v == 0 {
+			return "", nil
+		}
+		return string([]byte{byte(v)}), nil
+	case JSON:
+		return d, nil
+	case JSONB:
+		return box(ParseJSONB(d.(string)))
+	}
+	return castDateTime(d, from, to, opt)
+}
+
+// castText is a cast to text: as output, but true and false in full, and
+// without the padding of char(n).
+func castText(d Datum, from T, opt *Options) string {
+	switch v := d.(type) {
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	case string:
+		if from.ID == Bpchar {
+			return strings.TrimRight(v, " ")
+		}
+		if from.IsString() || from.ID == Unknown {
+			return v
+		}
+	}
+	return string(AppendText(nil, from, d, opt))
+}
+
+func asInt64(d Datum) (int64, bool) {
+	switch v := d.(type) {
+	case int16:
+		return int64(v), true
+	case int32:
+		return int64(v), true
+	case int64:
+		return v, true
+	}
+	return 0, false
+}
+
+func castToInt(d Datum, from, to T) (Datum, error) {
+	width := 8 * int(to.Size())
+	var v int64
+	ok := true
+	switch x := d.(type) {
+	case bool:
+		if x {
+			v = 1
+		}
+	case float32:
+		v, ok = Float64ToInt64(float64(x), width)
+	case float64:
+		v, ok = Float64ToInt64(x, width)
+	case string:
+		if from.ID == Char {
+			if x != "" {
+				v = int64(int8(x[0]))
+			}
+			break
+		}
+		dec, err := decimalOf(d, from, to)
+		if err != nil {
+			return nil, err
+		}
+		if v, err = DecimalToInt64(dec, width); err != nil {
+			return nil, err
+		}
+	default:
+		v, _ = asInt64(d)
+		if from.Kind() == KInt64 && from.ID != Int8 && width == 32 {
+			return int32(uint32(v)), nil // oid to integer keeps the bits
+		}
+	}
+	if !ok || v != v<<(64-width)>>(64-width) {
+		return nil, errOutOfRange(intName(width))
+	}
+	switch width {
+	case 16:
+		return int16(v), nil
+	case 32:
+		return int32(v), nil
+	}
+	return v, nil
+}
+
+// decimalOf reads a numeric, or the number of a jsonb.
+func decimalOf(d Datum, from, to T) (Decimal, error) {
+	if from.ID == JSONB {
+		s := d.(string)
+		if k := JSONType([]byte(s)); k != "number" {
+			return Decimal{}, errJSONCast(k, to)
+		}
+		return ParseDecimal(s)
+	}
+	return DatumDecimal(d), nil
+}
+
+func errJSONCast(kind string, to T) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "cannot cast jsonb %s to type %s", kind, to.Base())
+}
+
+func castToReal(d Datum, from, to T) (Datum, error) {
+	var f float64
+	switch x := d.(type) {
+	case float32:
+		if to.ID == Numeric {
+			return DecimalDatum(DecimalFromFloat32(x)), nil
+		}
+		f = float64(x)
+	case float64:
+		if to.ID == Numeric {
+			return DecimalDatum(DecimalFromFloat64(x)), nil
+		}
+		f = x
+	case string:
+		dec, err := decimalOf(d, from, to)
+		if err != nil {
+			return nil, err
+		}
+		if to.ID == Numeric {
+			return DecimalDatum(dec), nil
+		}
+		if f = dec.Float64(); math.IsInf(f, 0) && !dec.IsInf() {
+			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "\"%s\" is out of range for type double precision", dec)
+		}
+	default:
+		v, _ := asInt64(d)
+		switch to.ID {
+		case Numeric:
+			return DecimalDatum(DecimalFromInt64(v)), nil
+		case Float4:
+			return float32(v), nil
+		}
+		return float64(v), nil
+	}
+	if to.ID == Float4 {
+		return box(Float64ToFloat32(f))
+	}
+	return f, nil
+}
+
+func castToBool(d Datum, from T) (Datum, error) {
+	if s, ok := d.(string); ok {
+		if k := JSONType([]byte(s)); k != "boolean" {
+			return nil, errJSONCast(k, TBool)
+		}
+		return s == "true", nil
+	}
+	v, _ := asInt64(d)
+	return v != 0, nil
+}
+
+func castToOid(d Datum) (Datum, error) {
+	v, _ := asInt64(d)
+	switch d.(type) {
+	case int64:
+		if v < 0 || v > math.MaxUint32 {
+			return nil, pgerr.New(pgerr.NumericValueOutOfRange, "OID out of range")
+		}
+	default:
+		v = int64(uint32(v))
+	}
+	return v, nil
+}
+
+func castDateTime(d Datum, from, to T, opt *Options) (Datum, error) {
+	switch x := d.(type) {
+	case int32: // date
+		us, err := DateToTimestamp(x)
+		if err == nil && to.ID == Timestamptz {
+			us = opt.zone().ToUTC(us)
+		}
+		return box(us, err)
+	case IntervalValue:
+		return floorMod(x.Micros, usPerDay), nil
+	case int64:
+		switch {
+		case from.ID == Time:
+			return IntervalValue{Micros: x}, nil
+		case from.ID == Timestamp && to.ID == Timestamptz:
+			return opt.zone().ToUTC(x), nil
+		case from.ID == Timestamptz:
+			x = opt.zone().ToLocal(x)
+		}
+		switch to.ID {
+		case Timestamp:
+			return x, nil
+		case Date:
+			return TimestampToDate(x), nil
+		}
+		if x == TimestampInfinity || x == TimestampNegInfinity {
+			return nil, nil
+		}
+		_, tod := splitTS(x)
+		return tod, nil
+	}
+	return nil, errCannotCast(from, to)
+}

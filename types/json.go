@@ -1,0 +1,446 @@
+package types
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
+
+// maxJSONDepth bounds nesting, so that hostile input cannot exhaust the stack.
+const maxJSONDepth = 6400
+
+func errJSON(detail string, args ...any) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json").WithDetail(detail, args...)
+}
+
+// jsonParser reads JSON text; when out is wanted it writes canonical jsonb.
+type jsonParser struct {
+	s      string
+	i      int
+	depth  int
+	canon  bool
+	out    []byte
+	keyBuf []byte
+}
+
+// ValidateJSON checks JSON text: 22P02 with a detail when malformed.
+func ValidateJSON(s string) error {
+	p := jsonParser{s: s}
+	return p.document()
+}
+
+// ParseJSONB reads JSON text and returns the canonical text of the jsonb value:
+// keys by length and then bytes, the last of duplicates, numbers as numerics.
+func ParseJSONB(s string) (string, error) {
+	p := jsonParser{s: s, canon: true, out: make([]byte, 0, len(s)+len(s)/8)}
+	if err := p.document(); err != nil {
+		return "", err
+	}
+	return string(p.out), nil
+}
+
+// AppendJSONB is ParseJSONB into a buffer.
+func AppendJSONB(dst []byte, s string) ([]byte, error) {
+	p := jsonParser{s: s, canon: true, out: dst}
+	err := p.document()
+	return p.out, err
+}
+
+func (p *jsonParser) document() error {
+	if err := p.value(); err != nil {
+		return err
+	}
+	p.space()
+	if p.i < len(p.s) {
+		return errJSON("Expected end of input, but found %s.", p.token())
+	}
+	return nil
+}
+
+func (p *jsonParser) space() {
+	for p.i < len(p.s) {
+		switch p.s[p.i] {
+		case ' ', '\t', '\n', '\r':
+			p.i++
+		default:
+			return
+		}
+	}
+}
+
+// token names the token at the position for a message, quoted.
+func (p *jsonParser) token() string {
+	j := p.i
+	for j < len(p.s) && (isAlpha(p.s[j:j+1]) || p.s[j] >= '0' && p.s[j] <= '9' || p.s[j] == '_' || p.s[j] >= 0x80) {
+		j++
+	}
+	if j == p.i && j < len(p.s) {
+		j++
+	}
+	return "\"" + p.s[p.i:j] + "\""
+}
+
+func (p *jsonParser) unexpected(want string) error {
+	if p.i >= len(p.s) {
+		return errJSON("The input string ended unexpectedly.")
+	}
+	switch c := p.s[p.i]; {
+	case strings.IndexByte("{}[]:,\"", c) >= 0 || c >= '0' && c <= '9' || c == '-':
+		return errJSON("Expected %s, but found %s.", want, p.token())
+	}
+	return errJSON("Token %s is invalid.", p.token())
+}
+
+func (p *jsonParser) value() error {
+	p.space()
+	if p.i >= len(p.s) {
+		return errJSON("The input string ended unexpectedly.")
+	}
+	switch c := p.s[p.i]; {
+	case c == '{' || c == '[':
+		if p.depth++; p.depth > maxJSONDepth {
+			return pgerr.New(pgerr.StatementTooComplex, "stack depth limit exceeded").
+				WithHint("JSON values may nest at most %d levels deep.", maxJSONDepth)
+		}
+		var err error
+		if c == '{' {
+			err = p.object()
+		} else {
+			err = p.array()
+		}
+		p.depth--
+		return err
+	case c == '"':
+		start := len(p.out)
+		s, err := p.str()
+		if err == nil && p.canon {
+			p.out = AppendJSONString(p.out[:start], s)
+		}
+		return err
+	case c == '-' || c >= '0' && c <= '9':
+		return p.number()
+	}
+	for _, w := range [...]string{"true", "false", "null"} {
+		if strings.HasPrefix(p.s[p.i:], w) {
+			t := p.token()
+			if len(t) == len(w)+2 {
+				p.i += len(w)
+				if p.canon {
+					p.out = append(p.out, w...)
+				}
+				return nil
+			}
+		}
+	}
+	return p.unexpected("JSON value")
+}
+
+func (p *jsonParser) number() error {
+	start := p.i
+	digits := func() bool {
+		from := p.i
+		for p.i < len(p.s) && p.s[p.i] >= '0' && p.s[p.i] <= '9' {
+			p.i++
+		}
+		return p.i > from
+	}
+	at := func(c byte) bool { return p.i < len(p.s) && p.s[p.i] == c }
+	if at('-') {
+		p.i++
+	}
+	ok := true
+	if at('0') {
+		p.i++
+	} else {
+		ok = digits()
+	}
+	if at('.') {
+		p.i++
+		ok = digits() && ok
+	}
+	if at('e') || at('E') {
+		p.i++
+		if at('+') || at('-') {
+			p.i++
+		}
+		ok = digits() && ok
+	}
+	end := p.i
+	for p.i < len(p.s) && (isAlpha(p.s[p.i:p.i+1]) || p.s[p.i] >= '0' && p.s[p.i] <= '9' || p.s[p.i] == '_' || p.s[p.i] >= 0x80) {
+		p.i++
+	}
+	if !ok || p.i != end {
+		return errJSON("Token \"%s\" is invalid.", p.s[start:p.i])
+	}
+	if p.canon {
+		d, err := ParseDecimal(p.s[start:end])
+		if err != nil {
+			return err
+		}
+		p.out = AppendDecimalText(p.out, d)
+	}
+	return nil
+}
+
+// str reads a string and returns it unescaped.
+func (p *jsonParser) str() (string, error) {
+	p.i++
+	start := p.i
+	for p.i < len(p.s) {
+		c := p.s[p.i]
+		if c == '"' {
+			p.i++
+			return p.s[start : p.i-1], nil
+		}
+		if c == '\\' {
+			return p.strEscaped(start)
+		}
+		if c < 0x20 {
+			return "", errJSON("Character with value 0x%02x must be escaped.", c)
+		}
+		p.i++
+	}
+	return "", errJSON("Token \"%s\" is invalid.", p.s[start-1:])
+}
+
+func (p *jsonParser) strEscaped(start int) (string, error) {
+	b := append([]byte(nil), p.s[start:p.i]...)
+	for p.i < len(p.s) {
+		c := p.s[p.i]
+		switch {
+		case c == '"':
+			p.i++
+			return string(b), nil
+		case c < 0x20:
+			return "", errJSON("Character with value 0x%02x must be escaped.", c)
+		case c != '\\':
+			b = append(b, c)
+			p.i++
+			continue
+		}
+		if p.i+1 >= len(p.s) {
+			break
+		}
+		e := p.s[p.i+1]
+		p.i += 2
+		if e == 'u' {
+			r, err := p.unicode()
+			if err != nil {
+				return "", err
+			}
+			b = utf8.AppendRune(b, r)
+			continue
+		}
+		k := strings.IndexByte(`"\/bfnrt`, e)
+		if k < 0 {
+			r, _ := utf8.DecodeRuneInString(p.s[p.i-1:])
+			return "", errJSON("Escape sequence \"\\%c\" is invalid.", r)
+		}
+		b = append(b, "\"\\/\b\f\n\r\t"[k])
+	}
+	return "", errJSON("Token \"%s\" is invalid.", p.s[start-1:])
+}
+
+func (p *jsonParser) hex4() (rune, bool) {
+	if p.i+4 > len(p.s) {
+		return 0, false
+	}
+	r := rune(0)
+	for k := range 4 {
+		v, ok := hexVal(p.s[p.i+k])
+		if !ok {
+			return 0, false
+		}
+		r = r<<4 | rune(v)
+	}
+	p.i += 4
+	return r, true
+}
+
+// unicode reads the digits after \u, and the second half of a surrogate pair.
+func (p *jsonParser) unicode() (rune, error) {
+	r, ok := p.hex4()
+	if !ok {
+		return 0, errJSON("\"\\u\" must be followed by four hexadecimal digits.")
+	}
+	switch {
+	case r == 0 && p.canon:
+		return 0, pgerr.New(pgerr.UntranslatableCharacter, "unsupported Unicode escape sequence").
+			WithDetail("\\u0000 cannot be converted to text.")
+	case r >= 0xdc00 && r < 0xe000:
+		return 0, errJSON("Unicode low surrogate must follow a high surrogate.")
+	case r < 0xd800 || r >= 0xdc00:
+		return r, nil
+	}
+	if !strings.HasPrefix(p.s[p.i:], `\u`) {
+		return 0, errJSON("Unicode low surrogate must follow a high surrogate.")
+	}
+	p.i += 2
+	lo, ok := p.hex4()
+	if !ok {
+		return 0, errJSON("\"\\u\" must be followed by four hexadecimal digits.")
+	}
+	if full := utf16.DecodeRune(r, lo); full != utf8.RuneError {
+		return full, nil
+	}
+	if lo >= 0xd800 && lo < 0xdc00 {
+		return 0, errJSON("Unicode high surrogate must not follow a high surrogate.")
+	}
+	return 0, errJSON("Unicode low surrogate must follow a high surrogate.")
+}
+
+func (p *jsonParser) array() error {
+	p.i++
+	p.emit("[")
+	p.space()
+	if p.i < len(p.s) && p.s[p.i] == ']' {
+		p.i++
+		p.emit("]")
+		return nil
+	}
+	for n := 0; ; n++ {
+		if n > 0 {
+			p.emit(", ")
+		}
+		if err := p.value(); err != nil {
+			return err
+		}
+		p.space()
+		switch {
+		case p.i < len(p.s) && p.s[p.i] == ',':
+			p.i++
+		case p.i < len(p.s) && p.s[p.i] == ']':
+			p.i++
+			p.emit("]")
+			return nil
+		default:
+			return p.unexpected("\",\" or \"]\"")
+		}
+	}
+}
+
+func (p *jsonParser) emit(s string) {
+	if p.canon {
+		p.out = append(p.out, s...)
+	}
+}
+
+type jsonMember struct {
+	key      string
+	from, to int // of the value in out
+}
+
+func (p *jsonParser) object() error {
+	p.i++
+	base := len(p.out)
+	p.space()
+	if p.i < len(p.s) && p.s[p.i] == '}' {
+		p.i++
+		p.emit("{}")
+		return nil
+	}
+	var ms []jsonMember
+	for n := 0; ; n++ {
+		p.space()
+		if p.i >= len(p.s) || p.s[p.i] != '"' {
+			if n == 0 {
+				return p.unexpected("string or \"}\"")
+			}
+			return p.unexpected("string")
+		}
+		key, err := p.str()
+		if err != nil {
+			return err
+		}
+		p.space()
+		if p.i >= len(p.s) || p.s[p.i] != ':' {
+			return p.unexpected("\":\"")
+		}
+		p.i++
+		from := len(p.out)
+		if err := p.value(); err != nil {
+			return err
+		}
+		if p.canon {
+			ms = append(ms, jsonMember{key, from, len(p.out)})
+		}
+		p.space()
+		switch {
+		case p.i < len(p.s) && p.s[p.i] == ',':
+			p.i++
+			continue
+		case p.i < len(p.s) && p.s[p.i] == '}':
+			p.i++
+			if p.canon {
+				p.finishObject(base, ms)
+			}
+			return nil
+		}
+		return p.unexpected("\",\" or \"}\"")
+	}
+}
+
+// jsonKeyLess is the order of keys in jsonb: by length, then by bytes.
+func jsonKeyLess(a, b string) bool {
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+	return a < b
+}
+
+// finishObject replaces the values written since base by the sorted object.
+func (p *jsonParser) finishObject(base int, ms []jsonMember) {
+	vals := append([]byte(nil), p.out[base:]...)
+	sort.SliceStable(ms, func(i, j int) bool { return jsonKeyLess(ms[i].key, ms[j].key) })
+	p.out = append(p.out[:base], '{')
+	first := true
+	for i, m := range ms {
+		if i+1 < len(ms) && ms[i+1].key == m.key {
+			continue
+		}
+		if !first {
+			p.out = append(p.out, ", "...)
+		}
+		first = false
+		p.out = append(AppendJSONString(p.out, m.key), ": "...)
+		p.out = append(p.out, vals[m.from-base:m.to-base]...)
+	}
+	p.out = append(p.out, '}')
+}
+
+// AppendJSONString appends s quoted, escaped as PostgreSQL does.
+func AppendJSONString[S []byte | string](dst []byte, s S) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		default:
+			const digits = "0123456789abcdef"
+			dst = append(dst, `\u00`...)
+			dst = append(dst, digits[c>>4], digits[c&15])
+		}
+	}
+	dst = append(dst, s[from:]...)
+	return append(dst, '"')
+}
