@@ -149,11 +149,12 @@ type Portal interface {
 	// without rows makes the wire flush what it has and call again: a statement
 	// that waits (SUBSCRIBE) returns one before it blocks.
 	//
-	// Next is never called again after the end or an error.
+	// In a failed transaction block it is 25P02, unless the statement ends the
+	// block. Next is never called again after the end or an error.
 	Next(ctx context.Context) (*vec.Chunk, error)
 	// Tag is the command tag, asked after the end. rows is the number of rows
-	// sent by this Execute (SELECT and FETCH count those; INSERT, UPDATE,
-	// DELETE and COPY their own).
+	// sent by this Execute or taken from the client by COPY FROM (SELECT, FETCH
+	// and COPY count those; INSERT, UPDATE and DELETE their own).
 	Tag(rows int64) string
 	// Close releases the portal, at any time, once. After Next returned nil it
 	// may come much later (named portals live until their transaction ends).

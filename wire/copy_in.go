@@ -17,8 +17,8 @@ type copyReader interface {
 	finish() error
 }
 
-// copyIn runs a COPY FROM STDIN.
-func (c *conn) copyIn(p *portal, cp *Copy) error {
+// copyIn runs a COPY FROM STDIN and returns the number of rows.
+func (c *conn) copyIn(p *portal, cp *Copy) (int64, error) {
 	format := byte(0)
 	if cp.Format.Kind == CopyBinary {
 		format = 1
@@ -29,7 +29,7 @@ func (c *conn) copyIn(p *portal, cp *Copy) error {
 	}
 	c.send(&pgproto3.CopyInResponse{OverallFormat: format, ColumnFormatCodes: codes})
 	if err := c.flush(); err != nil {
-		return err
+		return 0, err
 	}
 	rows := newCopyRows(c, cp)
 	var r copyReader
@@ -42,10 +42,10 @@ func (c *conn) copyIn(p *portal, cp *Copy) error {
 		r = &textCopy{rows: rows}
 	}
 	if err := c.copyMessages(r); err != nil {
-		return rows.blame(err)
+		return 0, rows.blame(err)
 	}
 	if err := rows.flush(); err != nil {
-		return err
+		return 0, err
 	}
 	c.lost.start()
 	defer c.lost.stop()
@@ -54,7 +54,7 @@ func (c *conn) copyIn(p *portal, cp *Copy) error {
 	if err == nil && ch != nil {
 		err = errors.New("rows from a COPY FROM")
 	}
-	return err
+	return rows.n, err
 }
 
 // copyMessages feeds r with what the client sends until the copy's end.
@@ -99,6 +99,7 @@ type copyRows struct {
 	cp   *Copy
 	opts *types.Options
 	out  *vec.Chunk
+	n    int64  // rows so far
 	line int64  // of the input, from 1
 	col  int    // being converted; -1: none
 	val  string // its text, for the context of an error
@@ -130,6 +131,7 @@ func (r *copyRows) text(k int, b []byte) error {
 
 func (r *copyRows) endRow() error {
 	r.out.AddWeight(1)
+	r.n++
 	if r.out.Rows < vec.MaxRows {
 		return nil
 	}

@@ -19,8 +19,8 @@ type copyWriter struct {
 	opts    *types.Options
 }
 
-// copyOut runs a COPY TO STDOUT to its end, tag included in the caller.
-func (c *conn) copyOut(p *portal, cp *Copy) error {
+// copyOut runs a COPY TO STDOUT to its end and returns the number of rows.
+func (c *conn) copyOut(p *portal, cp *Copy) (n int64, err error) {
 	w := &copyWriter{cp: cp, opts: c.sess.Options()}
 	format := int16(0)
 	if cp.Format.Kind == CopyBinary {
@@ -42,7 +42,7 @@ func (c *conn) copyOut(p *portal, cp *Copy) error {
 	for {
 		ok, err := c.fetch(p)
 		if err != nil {
-			return err
+			return n, err
 		}
 		if !ok {
 			break
@@ -50,8 +50,9 @@ func (c *conn) copyOut(p *portal, cp *Copy) error {
 		for ; p.row < p.chunk.Rows; p.row++ {
 			for range p.chunk.Weight(p.row) {
 				c.copyRow(w, p)
+				n++
 				if err := c.flushFull(); err != nil {
-					return err
+					return n, err
 				}
 			}
 		}
@@ -60,7 +61,7 @@ func (c *conn) copyOut(p *portal, cp *Copy) error {
 		c.copyData(func(b []byte) []byte { return append(b, 0xff, 0xff) })
 	}
 	c.copyDone()
-	return nil
+	return n, nil
 }
 
 // copyData appends a CopyData message whose body f appends.
@@ -175,4 +176,3 @@ func appendCSV(b, s []byte, f *CopyFormat, force, single bool) []byte {
 	}
 	return append(b, f.Quote)
 }
-

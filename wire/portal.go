@@ -59,9 +59,11 @@ func (p *portal) checkFormats() error {
 func (c *conn) run(p *portal, limit int64) (n int64, done bool, err error) {
 	if cp := p.p.Copy(); cp != nil {
 		if cp.Write != nil {
-			return 0, true, c.copyIn(p, cp)
+			n, err = c.copyIn(p, cp)
+		} else {
+			n, err = c.copyOut(p, cp)
 		}
-		return 0, true, c.copyOut(p, cp)
+		return n, true, err
 	}
 	c.lost.start()
 	defer c.lost.stop()
