@@ -1,10 +1,8 @@
 package wire
 
 import (
-	"encoding/binary"
-	"strconv"
+	"unsafe"
 
-	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
@@ -12,49 +10,75 @@ import (
 // parseText reads a value of the text format. b may be reused afterwards.
 func parseText(t types.T, b []byte, o *types.Options) (types.Datum, error) {
 	s := string(b)
-	switch t.ID {
-	case types.Int4:
-		n, err := strconv.ParseInt(s, 10, 32)
-		if err != nil {
-			return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: \"%s\"", t, s)
-		}
-		return int32(n), nil
-	case types.Int8:
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			return nil, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: \"%s\"", t, s)
-		}
-		return n, nil
+	if err := types.CheckText(s); err != nil {
+		return nil, err
 	}
-	return s, nil
+	return types.ParseText(t, s, o)
 }
 
-// parseBinary reads a value of the binary format.
-func parseBinary(t types.T, b []byte) (types.Datum, error) {
-	switch t.ID {
-	case types.Int4:
-		if len(b) != 4 {
-			return nil, pgerr.New(pgerr.InvalidBinaryRepresentation, "bad length %d", len(b))
-		}
-		return int32(binary.BigEndian.Uint32(b)), nil
-	case types.Int8, types.Timestamptz:
-		if len(b) != 8 {
-			return nil, pgerr.New(pgerr.InvalidBinaryRepresentation, "bad length %d", len(b))
-		}
-		return int64(binary.BigEndian.Uint64(b)), nil
-	}
-	return string(b), nil
-}
+// parseBinary reads a value of the binary format. b may be reused afterwards.
+func parseBinary(t types.T, b []byte) (types.Datum, error) { return types.ParseBinary(t, b) }
 
-// appendText appends a value of the text format to a vector.
+// appendText appends a value of the text format to a vector, without
+// allocating for the types that most columns have.
 func appendText(v vec.Vector, b []byte, o *types.Options) error {
-	d, err := parseText(v.Type(), b, o)
+	// The parsers keep nothing of their argument, so it may share b's memory.
+	s := unsafe.String(unsafe.SliceData(b), len(b))
+	if err := types.CheckText(s); err != nil {
+		return err
+	}
+	t := v.Type()
+	switch c := v.(type) {
+	case *vec.Col[int32]:
+		if t.ID == types.Int4 {
+			x, err := types.ParseInt4(s)
+			if err == nil {
+				c.Vals = append(c.Vals, x)
+			}
+			return err
+		}
+	case *vec.Col[int64]:
+		if t.ID == types.Int8 {
+			x, err := types.ParseInt8(s)
+			if err == nil {
+				c.Vals = append(c.Vals, x)
+			}
+			return err
+		}
+	case *vec.Col[float64]:
+		x, err := types.ParseFloat8(s)
+		if err == nil {
+			c.Vals = append(c.Vals, x)
+		}
+		return err
+	case *vec.Bytes:
+		if t.ID == types.Text || t.ID == types.Varchar && t.Mod < 0 {
+			c.Append(b)
+			return nil
+		}
+	}
+	d, err := types.ParseText(t, string(b), o)
 	if err == nil {
 		v.AppendDatum(d)
 	}
 	return err
 }
 
-func textGeneral(dst []byte, v vec.Vector, i int, o *types.Options) []byte { return dst }
+// textGeneral and binGeneral encode the types without an encoder of their own.
 
-func binGeneral(dst []byte, v vec.Vector, i int, _ *types.Options) []byte { return dst }
+func textGeneral(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
+	switch c := v.(type) {
+	case *vec.Bytes:
+		return types.AppendTextBytes(dst, c.Typ, c.At(i), o)
+	case *vec.Col[int64]:
+		return types.AppendTextInt64(dst, c.Typ, c.Vals[i], o)
+	}
+	return types.AppendText(dst, v.Type(), v.Datum(i), o)
+}
+
+func binGeneral(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
+	if c, ok := v.(*vec.Bytes); ok {
+		return types.AppendBinaryBytes(dst, c.Typ, c.At(i))
+	}
+	return types.AppendBinary(dst, v.Type(), v.Datum(i))
+}
