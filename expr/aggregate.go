@@ -11,14 +11,31 @@ type AggFunc struct {
 	Args  []types.T
 	Ret   types.T
 	RetFn func(args []types.T) types.T
-	// OrderedSet marks aggregates that need WITHIN GROUP.
+	// OrderedSet marks aggregates that need WITHIN GROUP: the last of Args are the
+	// keys, which stand in AggCall.OrderBy and not in AggCall.Args.
 	OrderedSet bool
 	// DistinctIsNoop: DISTINCT does not change the result (min, max, bool_and, …).
 	DistinctIsNoop bool
-	// Make returns the accumulator forms for the argument types and the stream
-	// property: appendOnly promises that no weight is negative.
-	Make func(args []types.T, ret types.T, appendOnly bool) AggImpl
+	// OrderMatters: ORDER BY inside the call changes the result (array_agg, …).
+	OrderMatters bool
+	// Make returns the accumulator forms. Callers go through AggCall.Make, which
+	// adds DISTINCT.
+	Make func(a MakeArgs) AggImpl
 	Doc  string
+}
+
+// MakeArgs is what an accumulator may depend on.
+type MakeArgs struct {
+	// Args are the types of the vectors that Add receives: the arguments, then one
+	// for each key of OrderBy.
+	Args []types.T
+	// NArgs is how many of Args are arguments.
+	NArgs int
+	Ret   types.T
+	// AppendOnly promises that no weight is negative.
+	AppendOnly bool
+	Distinct   bool
+	OrderBy    []SortKey // Col counts in Args
 }
 
 // AggImpl is how an aggregate keeps its state: exactly one of Flat and New is
@@ -31,7 +48,8 @@ type AggImpl struct {
 }
 
 // FlatAgg is an aggregate whose state is Size bytes, all zero when empty. Adding
-// rows and taking them away in any order leads back to all zero.
+// rows and taking them away in any order leads back to all zero (except for
+// append-only states, which never see a row taken away).
 type FlatAgg interface {
 	Size() int
 	// Add folds in n rows: row i, of weight diff[i] (diff nil: +1), belongs to
@@ -39,7 +57,7 @@ type FlatAgg interface {
 	// skip marks rows to leave out (FILTER); nil: none. NULL rules are the
 	// aggregate's own.
 	Add(c *Ctx, st [][]byte, off int, args []vec.Vector, diff []int64, skip vec.Bitmap) error
-	// Result appends the aggregate's value.
+	// Result appends the aggregate's value; st is the Size bytes of the state.
 	Result(c *Ctx, st []byte, dst vec.Vector) error
 }
 
@@ -65,7 +83,7 @@ type AggCall struct {
 	Args     []int
 	Filter   int // boolean column; -1: none
 	Distinct bool
-	OrderBy  []SortKey // ORDER BY inside the call, or WITHIN GROUP
+	OrderBy  []SortKey // ORDER BY inside the call, or WITHIN GROUP; Col is a column of the input
 	Typ      types.T
 }
 
@@ -74,4 +92,35 @@ type SortKey struct {
 	Col        int
 	Desc       bool
 	NullsFirst bool
+}
+
+// Columns returns the input columns whose vectors Add must be given, in order:
+// the arguments, then the keys of ORDER BY.
+func (a *AggCall) Columns() []int {
+	out := append([]int(nil), a.Args...)
+	for _, k := range a.OrderBy {
+		out = append(out, k.Col)
+	}
+	return out
+}
+
+// Make returns the accumulator forms of the call over an input with columns of
+// the types in. DISTINCT and ORDER BY are taken care of inside: the caller
+// passes the vectors of Columns to Add and nothing else.
+func (a *AggCall) Make(in []types.T, appendOnly bool) AggImpl {
+	m := MakeArgs{NArgs: len(a.Args), Ret: a.Typ, AppendOnly: appendOnly, Distinct: a.Distinct}
+	for _, c := range a.Columns() {
+		m.Args = append(m.Args, in[c])
+	}
+	for i, k := range a.OrderBy {
+		k.Col = len(a.Args) + i
+		m.OrderBy = append(m.OrderBy, k)
+	}
+	if a.Distinct && a.Fn.DistinctIsNoop {
+		m.Distinct = false
+	}
+	if m.Distinct && !a.Fn.OrderMatters && !a.Fn.OrderedSet {
+		return distinctOf(a.Fn, m)
+	}
+	return a.Fn.Make(m)
 }

@@ -28,6 +28,8 @@ type Func struct {
 	Name       string
 	Args       []types.T // AnyElement, AnyArray: see resolve.go
 	Variadic   bool      // the last of Args repeats
+	Optional   int       // how many of the last Args may be left out
+	As         *Func     // an alias for resolution only: As is what is called
 	Ret        types.T
 	RetFn      func(args []types.T) types.T // polymorphic results; nil: Ret
 	Volatility Volatility
@@ -35,7 +37,11 @@ type Func struct {
 	MayFail    bool // a row may raise an error
 	Set        bool // set-returning: allowed in FROM and, by plan.ProjectSet, in select lists
 	Eval       Kernel
-	EvalSet    SetKernel // for Set functions
+	New        func() Kernel // instead of Eval: a kernel with its own memory for each Program
+	EvalSet    SetKernel     // for Set functions
+	// Cols describes the result columns of a Set function; nil: one column, named
+	// after the function, of the result type.
+	Cols func(args []types.T) (names []string, ts []types.T)
 	Doc        string    // one line for the documentation
 }
 
@@ -88,10 +94,33 @@ type CatalogInfo interface {
 	Description(oid uint32, class string, column int) (string, bool)
 }
 
-// RowErrors lists rows whose evaluation failed, each at most once.
+// RowErrors lists rows whose evaluation failed, each at most once. To use it
+// for the next chunk, truncate Rows and Errs or call Reset.
 type RowErrors struct {
 	Rows []int32
 	Errs []error
+	seen vec.Bitmap
+}
+
+// Reset forgets all rows.
+func (e *RowErrors) Reset() {
+	e.Rows, e.Errs = e.Rows[:0], e.Errs[:0]
+	clear(e.seen)
+}
+
+// Failed reports whether row i has failed.
+func (e *RowErrors) Failed(i int) bool { return len(e.Rows) > 0 && e.seen.Get(i) }
+
+func (e *RowErrors) add(i int32, err error) {
+	if len(e.Rows) == 0 {
+		clear(e.seen)
+	}
+	if e.seen.Get(int(i)) {
+		return
+	}
+	e.seen.Set(int(i))
+	e.Rows = append(e.Rows, i)
+	e.Errs = append(e.Errs, err)
 }
 
 // Fail reports that row i failed with err. With an error collector the row is
@@ -105,12 +134,18 @@ func (c *Ctx) Fail(i int, err error) error {
 	if c.rows != nil {
 		r = c.rows[i]
 	}
-	for _, x := range c.Errors.Rows {
-		if x == r {
-			return nil
-		}
-	}
-	c.Errors.Rows = append(c.Errors.Rows, r)
-	c.Errors.Errs = append(c.Errors.Errs, err)
+	c.Errors.add(r, err)
 	return nil
 }
+
+var utcSession = Session{}
+
+func (c *Ctx) session() *Session {
+	if c.Session == nil {
+		return &utcSession
+	}
+	return c.Session
+}
+
+// options returns the session's text options.
+func (c *Ctx) options() *types.Options { return &c.session().Options }

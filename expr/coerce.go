@@ -1,0 +1,124 @@
+package expr
+
+import (
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+)
+
+// Coerce makes the conversion of e to type to explicit in the tree. An untyped
+// literal is read as a value of the type at once, so that its errors come at
+// planning time (as PostgreSQL's do), unless the reading depends on the session.
+func Coerce(e Expr, to types.T, ctx CastContext) (Expr, error) {
+	from := e.Type()
+	if k, ok := e.(*Const); ok {
+		if k.Val == nil {
+			return &Const{Typ: to}, nil
+		}
+		if from.ID == types.Unknown {
+			return literal(k, to, ctx)
+		}
+	}
+	if same(from, to) {
+		if to.Mod < 0 || to.Mod == from.Mod {
+			return e, nil
+		}
+		return &Cast{Arg: e, To: to, Explicit: ctx == Explicit}, nil
+	}
+	if r, ok := e.(*MakeRow); ok && to.ID == types.Record {
+		return r, nil
+	}
+	if !CanCast(from, to, ctx) {
+		return nil, cannotCast(from, to, ctx)
+	}
+	return &Cast{Arg: e, To: to, Explicit: ctx == Explicit}, nil
+}
+
+func cannotCast(from, to types.T, ctx CastContext) error {
+	if ctx == Assignment {
+		return pgerr.New(pgerr.DatatypeMismatch, "expression is of type %s but the target is of type %s", from.Base(), to.Base()).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	return pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from.Base(), to.Base())
+}
+
+// literal reads an untyped literal as a value of type to.
+func literal(k *Const, to types.T, ctx CastContext) (Expr, error) {
+	s := k.Val.(string)
+	base := to
+	lengthLater := to.Mod >= 0 && (to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Array)
+	if lengthLater {
+		base = to.Base()
+	}
+	if sessionText(to) {
+		// The value depends on the session's time zone or catalog.
+		return &Cast{Arg: &Const{Val: s, Typ: types.TText}, To: to, Explicit: ctx == Explicit}, nil
+	}
+	v, err := parseText(s, base, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &Const{Val: v, Typ: base}
+	if lengthLater {
+		return &Cast{Arg: c, To: to, Explicit: ctx == Explicit}, nil
+	}
+	return c, nil
+}
+
+// sessionText reports whether reading text as t depends on the session.
+func sessionText(t types.T) bool {
+	id := t.ID
+	if id == types.Array {
+		id = t.Elem
+	}
+	switch id {
+	case types.Timestamptz, types.Timestamp, types.Date, types.Time,
+		types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+		return true
+	}
+	return false
+}
+
+// CommonType returns the type that CASE branches, UNION columns, VALUES columns
+// and ARRAY elements of the given types share, by PostgreSQL's rules. Untyped
+// literals alone give text.
+func CommonType(ts []types.T) (types.T, error) { return commonType("UNION", ts) }
+
+// CommonTypeFor is CommonType with the construct's name for the error: CASE,
+// COALESCE, VALUES, UNION, ARRAY, GREATEST, IN.
+func CommonTypeFor(what string, ts []types.T) (types.T, error) { return commonType(what, ts) }
+
+func commonType(what string, ts []types.T) (types.T, error) {
+	if len(ts) > 0 && ts[0].ID != types.Unknown {
+		all := true
+		for _, t := range ts {
+			all = all && t == ts[0]
+		}
+		if all {
+			return ts[0], nil
+		}
+	}
+	p := types.TUnknown
+	for _, t := range ts {
+		if t.ID == types.Unknown || same(t, p) {
+			continue
+		}
+		t = t.Base()
+		switch {
+		case p.ID == types.Unknown:
+			p = t
+		case t.Category() != p.Category():
+			return t, pgerr.New(pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched", what, p, t)
+		case !preferred(p) && CanCast(p, t, Implicit) && !CanCast(t, p, Implicit):
+			p = t
+		}
+	}
+	if p.ID == types.Unknown {
+		return types.TText, nil
+	}
+	for _, t := range ts {
+		if !CanCast(t, p, Implicit) {
+			return p, pgerr.New(pgerr.CannotCoerce, "%s could not convert type %s to %s", what, t.Base(), p)
+		}
+	}
+	return p.Base(), nil
+}

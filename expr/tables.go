@@ -1,0 +1,58 @@
+package expr
+
+import "sync"
+
+// registry is what the function tables of all families add up to.
+type registry struct {
+	funcs map[string][]*Func
+	ops   map[string][]*Func
+	aggs  map[string][]*AggFunc
+}
+
+// tables builds the registry at its first use; it is immutable afterwards.
+var tables = sync.OnceValue(func() *registry {
+	r := &registry{funcs: map[string][]*Func{}, ops: map[string][]*Func{}, aggs: map[string][]*AggFunc{}}
+	for _, family := range [][]*Func{compareOps(), arithmeticOps()} {
+		for _, f := range family {
+			r.ops[f.Name] = append(r.ops[f.Name], f)
+		}
+	}
+	for _, family := range [][]*Func{} {
+		for _, f := range family {
+			r.funcs[f.Name] = append(r.funcs[f.Name], f)
+		}
+	}
+	for _, family := range [][]*AggFunc{basicAggs()} {
+		for _, f := range family {
+			r.aggs[f.Name] = append(r.aggs[f.Name], f)
+		}
+	}
+	return r
+})
+
+// VisitFuncs calls f for every scalar and set-returning function, in no order.
+func VisitFuncs(f func(*Func)) {
+	for _, fs := range tables().funcs {
+		for _, x := range fs {
+			f(x)
+		}
+	}
+}
+
+// VisitOps calls f for every operator, in no order.
+func VisitOps(f func(*Func)) {
+	for _, fs := range tables().ops {
+		for _, x := range fs {
+			f(x)
+		}
+	}
+}
+
+// VisitAggs calls f for every aggregate, in no order.
+func VisitAggs(f func(*AggFunc)) {
+	for _, fs := range tables().aggs {
+		for _, x := range fs {
+			f(x)
+		}
+	}
+}
