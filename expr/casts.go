@@ -33,7 +33,7 @@ var castTable = map[castPair]CastContext{
 	{types.Float8, types.Int2}: Assignment, {types.Float8, types.Int4}: Assignment, {types.Float8, types.Int8}: Assignment,
 	{types.Float8, types.Numeric}: Assignment, {types.Float8, types.Float4}: Assignment,
 	{types.Bool, types.Int4}: Explicit, {types.Bool, types.Text}: Assignment, {types.Bool, types.Varchar}: Assignment,
-	{types.Bool, types.Bpchar}: Assignment,
+	{types.Bool, types.Bpchar}:  Assignment,
 	{types.Text, types.Varchar}: Implicit, {types.Text, types.Bpchar}: Implicit, {types.Text, types.Name}: Implicit,
 	{types.Text, types.Char}: Assignment, {types.Text, types.Regclass}: Implicit,
 	{types.Varchar, types.Text}: Implicit, {types.Varchar, types.Bpchar}: Implicit, {types.Varchar, types.Name}: Implicit,

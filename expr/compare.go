@@ -287,4 +287,3 @@ func CompareDatums(t types.T, a, b types.Datum) int {
 	x, y := vec.Const(t, a, 1), vec.Const(t, b, 1)
 	return comparerOf(t)(x, 0, y, 0)
 }
-

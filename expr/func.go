@@ -42,7 +42,7 @@ type Func struct {
 	// Cols describes the result columns of a Set function; nil: one column, named
 	// after the function, of the result type.
 	Cols func(args []types.T) (names []string, ts []types.T)
-	Doc        string    // one line for the documentation
+	Doc  string // one line for the documentation
 }
 
 // SetKernel appends the rows a set-returning function yields for row i of args

@@ -83,11 +83,11 @@ func (r *row) s(k int) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-func (r *row) b(k int) []byte       { return r.args[k].(*vec.Bytes).At(r.i) }
-func (r *row) bool(k int) bool      { return r.args[k].(*vec.Col[bool]).Vals[r.i] }
-func (r *row) i4(k int) int         { return int(r.args[k].(*vec.Col[int32]).Vals[r.i]) }
-func (r *row) i8(k int) int64       { return r.args[k].(*vec.Col[int64]).Vals[r.i] }
-func (r *row) f8(k int) float64     { return r.args[k].(*vec.Col[float64]).Vals[r.i] }
+func (r *row) b(k int) []byte          { return r.args[k].(*vec.Bytes).At(r.i) }
+func (r *row) bool(k int) bool         { return r.args[k].(*vec.Col[bool]).Vals[r.i] }
+func (r *row) i4(k int) int            { return int(r.args[k].(*vec.Col[int32]).Vals[r.i]) }
+func (r *row) i8(k int) int64          { return r.args[k].(*vec.Col[int64]).Vals[r.i] }
+func (r *row) f8(k int) float64        { return r.args[k].(*vec.Col[float64]).Vals[r.i] }
 func (r *row) dec(k int) types.Decimal { return types.DecodeDecimal(r.b(k)) }
 func (r *row) iv(k int) types.IntervalValue {
 	return r.args[k].(*vec.Col[types.IntervalValue]).Vals[r.i]

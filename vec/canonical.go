@@ -1,10 +1,6 @@
 package vec
 
-import (
-	"bytes"
-
-	"github.com/streamdb/streamdb/types"
-)
+import "github.com/streamdb/streamdb/types"
 
 // needsCanonical reports whether SQL-equal values of t can differ in bytes, so
 // that hashing and equality must go through appendCanonical.
@@ -19,8 +15,5 @@ func needsCanonical(t types.T) bool {
 // appendCanonical appends the equality form of a value: equal SQL values give
 // equal bytes.
 func appendCanonical(dst []byte, t types.T, b []byte) []byte {
-	if t.ID == types.Bpchar {
-		return append(dst, bytes.TrimRight(b, " ")...)
-	}
-	return append(dst, b...)
+	return types.AppendKeyBytes(dst, t, b, false)
 }

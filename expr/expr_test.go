@@ -1,0 +1,152 @@
+package expr
+
+import (
+	"testing"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// lit makes a typed constant from text, as 'text'::type does; typ "" leaves it
+// an untyped literal and text NULL makes a NULL.
+func lit(t *testing.T, text, typ string) Expr {
+	t.Helper()
+	if typ == "" {
+		return &Const{Val: text, Typ: types.TUnknown}
+	}
+	ty, ok := types.ByName(typ)
+	if !ok {
+		t.Fatalf("type %s", typ)
+	}
+	if text == "NULL" {
+		return &Const{Typ: ty}
+	}
+	d, err := types.ParseText(ty, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Const{Val: d, Typ: ty}
+}
+
+// show evaluates e and returns the text form; errors show as their code and
+// message.
+func show(e Expr, err error) string {
+	if err == nil {
+		var d types.Datum
+		c := &Ctx{Session: testSession()}
+		if d, err = EvalConst(c, e); err == nil {
+			if d == nil {
+				return "NULL"
+			}
+			return string(types.AppendText(nil, e.Type(), d, c.options()))
+		}
+	}
+	p := pgerr.From(err)
+	return string(p.Code) + " " + p.Msg
+}
+
+func testSession() *Session {
+	return &Session{User: "alice", Database: "db", SearchPath: []string{"public"}}
+}
+
+type sample struct {
+	op   string // an operator symbol, or a function name
+	args []string
+	want string
+}
+
+func runSamples(t *testing.T, list []sample) {
+	t.Helper()
+	for _, s := range list {
+		var args []Expr
+		for i := 0; i < len(s.args); i += 2 {
+			args = append(args, lit(t, s.args[i], s.args[i+1]))
+		}
+		call := NewCall
+		if len(tables().ops[s.op]) > 0 {
+			call = NewOp
+		}
+		e, err := call(s.op, args...)
+		if got := show(e, err); got != s.want {
+			t.Errorf("%s%q = %q, want %q", s.op, s.args, got, s.want)
+		}
+	}
+}
+
+func TestScalars(t *testing.T) {
+	runSamples(t, []sample{
+		{"+", []string{"1", "int4", "2", "int4"}, "3"},
+		{"+", []string{"2147483647", "int4", "1", "int4"}, "22003 integer out of range"},
+		{"+", []string{"1", "int2", "2", "int8"}, "3"},
+		{"+", []string{"1.50", "numeric", "2", "int4"}, "3.50"},
+		{"+", []string{"1", "int4", "2", ""}, "3"},
+		{"+", []string{"1", "int4", "x", ""}, `22P02 invalid input syntax for type integer: "x"`},
+		{"/", []string{"7", "int4", "-2", "int4"}, "-3"},
+		{"/", []string{"7", "int4", "0", "int4"}, "22012 division by zero"},
+		{"/", []string{"-9223372036854775808", "int8", "-1", "int8"}, "22003 bigint out of range"},
+		{"/", []string{"1", "numeric", "3", "numeric"}, "0.33333333333333333333"},
+		{"/", []string{"1", "float8", "0", "float8"}, "22012 division by zero"},
+		{"*", []string{"1e200", "float8", "1e200", "float8"}, "22003 value out of range: overflow"},
+		{"*", []string{"3037000500", "int8", "3037000500", "int8"}, "22003 bigint out of range"},
+		{"-", []string{"-32768", "int2"}, "22003 smallint out of range"},
+		{"=", []string{"1.0", "numeric", "1.00", "numeric"}, "t"},
+		{"=", []string{"ab ", "bpchar", "ab", "text"}, "t"},
+		{"=", []string{"NaN", "float8", "NaN", "float8"}, "t"},
+		{">", []string{"NaN", "float8", "Infinity", "float8"}, "t"},
+		{"=", []string{"1 day", "interval", "24:00:00", "interval"}, "t"},
+		{"=", []string{"1", "int4", "1", "text"}, "42883 operator does not exist: integer = text"},
+		{"nosuch", []string{"1", "int4", "x", "text"}, "42883 function nosuch(integer, text) does not exist"},
+		{"||", []string{"a", "text", "1", "int4"}, "a1"},
+		{"||", []string{"a", "", "b", ""}, "ab"},
+		{"length", []string{"héllo", ""}, "5"},
+		{"substr", []string{"hello", "text", "0", "int4", "3", "int4"}, "he"},
+		{"substring", []string{"hello", "text", "2", "int4"}, "ello"},
+		{"split_part", []string{"a,b,c", "text", ",", "", "-1", "int4"}, "c"},
+		{"lpad", []string{"hi", "text", "5", "int4", "xy", "text"}, "xyxhi"},
+		{"initcap", []string{"hi THOMAS o'neil", "text"}, "Hi Thomas O'Neil"},
+		{"concat_ws", []string{",", "text", "a", "text", "NULL", "int4", "3", "int4"}, "a,3"},
+		{"format", []string{"%s %I %L|%5s|%-5s|", "text", "a", "text", "B c", "text", "it's", "text", "x", "text", "y", "text"}, `a "B c" 'it''s'|    x|y    |`},
+		{"md5", []string{"abc", ""}, "900150983cd24fb0d6963f7d28e17f72"},
+	})
+}
+
+func TestLazyBranches(t *testing.T) {
+	in := vec.NewChunk([]types.T{types.TInt4, types.TInt4}, 4)
+	for _, r := range [][2]int32{{10, 2}, {7, 0}, {9, 3}, {1, 0}} {
+		in.AppendRow(1, r[0], r[1])
+	}
+	a, b := &Col{0, types.TInt4}, &Col{1, types.TInt4}
+	zero := &Const{int32(0), types.TInt4}
+	div, err := NewOp("/", a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isZero, _ := NewOp("=", b, zero)
+	big, _ := NewOp(">", div, &Const{int32(3), types.TInt4})
+	p, err := Compile(&Case{Whens: []When{{isZero, &Const{int32(-1), types.TInt4}}}, Else: div, Typ: types.TInt4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := p.Eval(&Ctx{}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int32{5, -1, 3, -1} {
+		if v.Datum(i) != want {
+			t.Errorf("row %d: %v, want %d", i, v.Datum(i), want)
+		}
+	}
+	p, _ = Compile(&And{Args: []Expr{&Not{isZero}, big}})
+	sel, err := p.Filter(&Ctx{}, in, nil)
+	if err != nil || len(sel) != 1 || sel[0] != 0 {
+		t.Errorf("filter: %v %v", sel, err)
+	}
+	// With a collector the failing rows are named by their number in the chunk.
+	p, _ = Compile(&Case{Whens: []When{{&Not{&Distinct{a, &Const{int32(1), types.TInt4}, true}}, div}}, Typ: types.TInt4})
+	c := &Ctx{Errors: &RowErrors{}}
+	v, err = p.Eval(c, in)
+	if err != nil || len(c.Errors.Rows) != 1 || c.Errors.Rows[0] != 1 || v.Datum(0) != int32(5) || v.Datum(1) != nil || v.Datum(2) != int32(3) {
+		t.Errorf("collector: %v %v", c.Errors, err)
+	}
+}
