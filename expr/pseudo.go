@@ -73,10 +73,13 @@ func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 	var common []types.T
 	poly := false
 	for i, p := range params {
-		if !IsPseudo(p) || p == Any {
+		if !IsPseudo(p) {
 			continue
 		}
 		poly = true
+		if p == Any {
+			continue
+		}
 		a := in[i]
 		if a.ID == types.Unknown {
 			continue
