@@ -86,6 +86,8 @@ type tx struct {
 	c    *Commit
 	jobs []*txJob // by id
 
+	tables []*table // with counts, locked, by id
+
 	rowBytes, deltaBytes, sinkBytes int
 
 	inlineBytes int // of deltas, sinks and meta that go into the batch
@@ -178,9 +180,13 @@ func (t *tx) lock() {
 	for _, tj := range t.jobs {
 		tj.j.mu.Lock()
 	}
+	t.lockTables()
 }
 
 func (t *tx) unlock() {
+	for _, tb := range t.tables {
+		tb.mu.Unlock()
+	}
 	for _, tj := range t.jobs {
 		tj.j.mu.Unlock()
 	}
@@ -245,7 +251,8 @@ func (t *tx) plan(tj *txJob) ([][]byte, error) {
 	if len(tj.delta) == 0 {
 		return nil, nil
 	}
-	if t.deltaBytes < t.s.opt.InlineBytes && tj.inline+int64(tj.bytes) <= t.s.opt.InlineTotal {
+	small := t.deltaBytes < t.s.opt.InlineBytes || tj.bytes < t.s.opt.InlineBytes/8
+	if small && tj.inline+int64(tj.bytes) <= t.s.opt.InlineTotal {
 		return nil, nil
 	}
 	var bufs [][]byte
@@ -267,7 +274,7 @@ func (t *tx) sinkToSegment(tj *txJob) bool {
 	for _, d := range tj.sink {
 		n += len(d)
 	}
-	return n > 0 && (n >= sinkInline || t.sinkBytes >= t.s.opt.InlineBytes)
+	return n > 0 && n >= t.s.opt.InlineBytes/8
 }
 
 func (t *tx) write(tj *txJob, bufs [][]byte) error {
@@ -384,6 +391,7 @@ func (t *tx) publish() {
 		j := tj.j
 		if tj.drop {
 			tj.gone = append(tj.gone, j.sink.reset()...)
+			j.dropped++
 		}
 		j.desc, j.inline = tj.desc, tj.inline
 		if len(tj.delta) > 0 || len(tj.sink) > 0 {
@@ -404,4 +412,7 @@ func (t *tx) publish() {
 	s.last = max(s.last, t.c.Epoch)
 	s.epochMu.Unlock()
 	s.stats.commit(t)
+	for _, tb := range t.tables {
+		s.maybeSweep(tb)
+	}
 }

@@ -19,7 +19,8 @@
 //   - A file is deleted only after the commit that stops naming it is durable.
 //   - A segment is written beyond its committed length only, and never again
 //     after a failed write or sync.
-//   - Locks are taken in the order life, jobs by id, sinks by id.
+//   - Locks are taken in the order life, jobs by id, relations by id,
+//     sinks.
 //
 // To add a kind of system key: a constant and its builder in keys.go, its page in
 // docs/FORMATS.md, and an operation in the commit that writes it.

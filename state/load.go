@@ -38,12 +38,14 @@ type logView struct {
 	desc   logDesc
 	inline []byte // records of all inline deltas, in order
 	epoch  types.Epoch
+
+	dropped int // value of the job's counter
 }
 
 func (s *Store) logView(j *job) (*logView, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v := &logView{id: j.id, desc: j.desc.clone(), epoch: j.epoch}
+	v := &logView{id: j.id, desc: j.desc.clone(), epoch: j.epoch, dropped: j.dropped}
 	if j.inline == 0 {
 		return v, nil
 	}

@@ -13,7 +13,7 @@ import (
 // First byte of every value that takes part in merges or lies in a table.
 const (
 	tagRow   = 1 // then the row's bytes
-	tagCount = 2 // then a zigzag varint, added up; 0 is absence
+	tagCount = 2 // then a zigzag varint, added up; a sum of 0 is absence
 	tagMax   = 3 // then 8 bytes big-endian, the greatest counts
 )
 
@@ -57,17 +57,11 @@ func (m *countMerger) add(val []byte) error {
 func (m *countMerger) MergeNewer(val []byte) error { return m.add(val) }
 func (m *countMerger) MergeOlder(val []byte) error { return m.add(val) }
 
+// Finish keeps sums of zero: Pebble's compactions lose their place when a merge
+// result is declared deleted (cockroachdb/pebble#6168). Readers skip zeros and
+// the sweep deletes them.
 func (m *countMerger) Finish(bool) ([]byte, io.Closer, error) {
 	return appendCount(nil, m.n), nil, nil
-}
-
-// DeletableFinish drops a sum of zero: it is absence at the bottom, and adds
-// nothing to older operands elsewhere.
-func (m *countMerger) DeletableFinish(bool) ([]byte, bool, io.Closer, error) {
-	if m.n == 0 {
-		return nil, true, nil, nil
-	}
-	return appendCount(nil, m.n), false, nil, nil
 }
 
 type maxMerger struct{ max uint64 }

@@ -34,7 +34,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	opt = opt.withDefaults()
 	s := &Store{
 		opt: opt, fs: opt.FS, dir: dir, log: opt.Logger.With(slog.String("dir", dir)),
-		sync: pebble.Sync, jobs: map[JobID]*job{},
+		sync: pebble.Sync, jobs: map[JobID]*job{}, tables: map[TableID]*table{},
 		stop: make(chan struct{}), foldSem: make(chan struct{}, 1),
 	}
 	if opt.NoSync {

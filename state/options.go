@@ -24,7 +24,8 @@ type Options struct {
 	// MemTableBytes is the size of Pebble's write buffer; 0: 16 MiB.
 	MemTableBytes int
 	// InlineBytes is the size of all deltas of a commit from which on they go to
-	// segments instead of the batch; 0: 256 KiB.
+	// segments instead of the batch, unless they are below an eighth of it, which
+	// is also the limit of a sink's epoch; 0: 256 KiB.
 	InlineBytes int
 	// InlineTotal is the size of a job's inline deltas above which they move to
 	// its segment; 0: 1 MiB.
@@ -34,6 +35,9 @@ type Options struct {
 	IngestBytes int
 	// FoldBytes is the least size of a job's log that is folded; 0: 64 MiB.
 	FoldBytes int64
+	// SweepRows is the least number of retractions after which rows whose count
+	// became 0 are looked for and deleted; 0: 65536.
+	SweepRows int
 	// SegmentBytes is the size at which a sink's segment is closed; 0: 64 MiB.
 	SegmentBytes int64
 	// ReserveBytes of the disk stay free: a commit that would go below fails with
@@ -57,6 +61,7 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.InlineTotal, 1<<20)
 	orDefault(&o.IngestBytes, 256<<10)
 	orDefault(&o.FoldBytes, 64<<20)
+	orDefault(&o.SweepRows, 1<<16)
 	orDefault(&o.SegmentBytes, 64<<20)
 	orDefault(&o.ReserveBytes, 64<<20)
 	if o.Fatal == nil {

@@ -40,6 +40,8 @@ type RowBatch struct {
 	runs  [][]rowEntry
 	bytes int
 	n     int
+
+	adds, minus int // calls of Add, and of Add with a negative weight
 }
 
 // NewRowBatch makes an empty batch for a relation (never 0).
@@ -65,7 +67,7 @@ func (b *RowBatch) Reset() {
 		clear(b.runs[1:])
 		b.runs = b.runs[:1]
 	}
-	b.bytes, b.n = 0, 0
+	b.bytes, b.n, b.adds, b.minus = 0, 0, 0, 0
 }
 
 // Put stores val under key.
@@ -82,6 +84,10 @@ func (b *RowBatch) Delete(key []byte) { b.start(rowDelete, key, 0) }
 func (b *RowBatch) Add(key []byte, weight int64) {
 	if weight == 0 {
 		return
+	}
+	b.adds++
+	if weight < 0 {
+		b.minus++
 	}
 	var v [1 + binary.MaxVarintLen64]byte
 	val := appendCount(v[:0], weight)

@@ -16,9 +16,6 @@ import (
 	"github.com/streamdb/streamdb/types"
 )
 
-// sinkInline is the size of a sink's epoch from which on it goes to a segment.
-const sinkInline = 32 << 10
-
 // sinkState is the log of one sink. out belongs to the job's lock, the rest to
 // mu.
 type sinkState struct {

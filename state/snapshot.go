@@ -200,37 +200,37 @@ type Iter struct {
 // Next goes to the next row and returns whether there is one; look at Err when
 // there is not.
 func (i *Iter) Next() bool {
-	if i.err != nil {
-		return false
-	}
-	if !i.started {
-		i.started = true
-		i.it.First()
-	} else {
-		i.it.Next()
-	}
-	if !i.it.Valid() {
-		return false
-	}
-	v, err := i.it.ValueAndErr()
-	if err != nil {
-		i.err = fileError(err, "could not read relation %d", i.table)
-		return false
-	}
-	switch {
-	case len(v) > 0 && v[0] == tagRow:
-		i.val, i.count = v[1:], 1
-	default:
-		i.val = nil
+	for i.err == nil {
+		if !i.started {
+			i.started = true
+			i.it.First()
+		} else {
+			i.it.Next()
+		}
+		if !i.it.Valid() {
+			return false
+		}
+		v, err := i.it.ValueAndErr()
+		if err != nil {
+			i.err = fileError(err, "could not read relation %d", i.table)
+			return false
+		}
+		if len(v) > 0 && v[0] == tagRow {
+			i.val, i.count = v[1:], 1
+			return true
+		}
 		if i.count, i.err = decodeCount(v); i.err != nil {
 			return false
 		}
+		i.val = nil
+		if i.count > 0 {
+			return true
+		}
 		if i.count < 0 {
 			i.err = pgerr.New(pgerr.Internal, "relation %d has a row with a count of %d", i.table, i.count)
-			return false
 		}
 	}
-	return true
+	return false
 }
 
 // Key is the key of the row, or the row's whole encoding in a relation without a

@@ -5,7 +5,7 @@ import (
 )
 
 type counters struct {
-	commits, ingests, rows, rowBytes, deltaBytes, sinkBytes, folds, foldErrors atomic.Uint64
+	commits, ingests, rows, rowBytes, deltaBytes, sinkBytes, folds, foldErrors, swept atomic.Uint64
 }
 
 func (c *counters) commit(t *tx) {
@@ -28,6 +28,7 @@ type Stats struct {
 	Commits, Ingests                      uint64
 	Rows, RowBytes, DeltaBytes, SinkBytes uint64 // committed
 	Folds, FoldErrors                     uint64
+	Swept                                 uint64 // rows whose count became 0 and that are deleted
 	DiskBytes                             uint64 // Pebble's files
 	LogBytes                              uint64 // bases, segments and inline deltas of jobs
 	L0Sublevels                           int    // above 20: compactions lag behind
@@ -43,6 +44,7 @@ func (s *Store) Stats() Stats {
 		Rows: s.stats.rows.Load(), RowBytes: s.stats.rowBytes.Load(),
 		DeltaBytes: s.stats.deltaBytes.Load(), SinkBytes: s.stats.sinkBytes.Load(),
 		Folds: s.stats.folds.Load(), FoldErrors: s.stats.foldErrors.Load(),
+		Swept: s.stats.swept.Load(),
 	}
 	if s.begin() != nil {
 		return st

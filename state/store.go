@@ -34,10 +34,11 @@ type Store struct {
 
 	jobsMu sync.Mutex
 	jobs   map[JobID]*job
+	tables map[TableID]*table // relations with counts; guarded by jobsMu
 
-	folds   sync.WaitGroup
-	foldSem chan struct{} // one fold at a time
-	stop    chan struct{} // closed by Close
+	folds   sync.WaitGroup // all background work
+	foldSem chan struct{}  // one fold at a time
+	stop    chan struct{}  // closed by Close
 	halt    sync.Once
 
 	space space
