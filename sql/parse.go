@@ -38,7 +38,7 @@ func Parse(text string) (out []Parsed, err error) {
 	if !foreign {
 		return parseNative(text, parts)
 	}
-	for _, t := range parts {
+	for _, t := range parts { // one after the other, so that each reader sees only its own text
 		p, e := parseOne(text, t)
 		if e != nil {
 			return nil, e
