@@ -228,6 +228,9 @@ func (l *SinkLog) readSegment(x extent, crc uint32) ([]byte, error) {
 		return nil, fileError(err, "could not open file \"%s\"", path)
 	}
 	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Size() < x.off+x.len {
+		return nil, fileError(errors.Join(err, vfs.ErrCorruption), "file \"%s\" is cut short", path)
+	}
 	b := make([]byte, x.len)
 	if _, err := f.ReadAt(b, x.off); err != nil {
 		return nil, fileError(eofIsCorrupt(err), "could not read file \"%s\"", path)
