@@ -150,3 +150,35 @@ func TestLazyBranches(t *testing.T) {
 		t.Errorf("collector: %v %v", c.Errors, err)
 	}
 }
+
+func TestPatterns(t *testing.T) {
+	runSamples(t, []sample{
+		{"~~", []string{"hello", "text", "h%o", ""}, "t"},
+		{"~~", []string{"hello", "text", "h_llo", ""}, "t"},
+		{"~~", []string{"h%llo", "text", `h\%llo`, ""}, "t"},
+		{"~~*", []string{"HELLO", "text", "%ell%", ""}, "t"},
+		{"~", []string{"foobar", "text", "^foo", ""}, "t"},
+		{"~", []string{"foo\nbar", "text", "foo.bar", ""}, "t"},
+		{"~", []string{"a word here", "text", `\mword\M`, ""}, "t"},
+		{"~", []string{"abab", "text", `(ab)\1`, ""}, "0A000 a back reference in a regular expression is not supported"},
+		{"regexp_replace", []string{"foobarbaz", "text", "b..", "", "X", ""}, "fooXbaz"},
+		{"regexp_replace", []string{"foobarbaz", "text", "b(..)", "", `X\1Y`, "", "g", ""}, "fooXarYXazY"},
+		{"regexp_match", []string{"foobarbequebaz", "text", "(bar)(beque)", ""}, "{bar,beque}"},
+		{"regexp_split_to_array", []string{"hello world", "text", `\s+`, ""}, "{hello,world}"},
+		{"substring", []string{"foobar", "text", "o(.)b", ""}, "o"},
+		{"power", []string{"2", "numeric", "10", "numeric"}, "1024.0000000000000000"},
+		{"power", []string{"2", "int4", "10", "int4"}, "1024"},
+		{"sqrt", []string{"2", "numeric"}, "1.414213562373095"},
+		{"exp", []string{"1", "numeric"}, "2.7182818284590452"},
+		{"ln", []string{"2", "numeric"}, "0.6931471805599453"},
+		{"ln", []string{"10", "numeric"}, "2.3025850929940457"},
+		{"log", []string{"100", "numeric"}, "2.0000000000000000"},
+		{"log", []string{"2", "numeric", "64", "numeric"}, "6.0000000000000000"},
+		{"round", []string{"1234.5678", "numeric", "-2", "int4"}, "1200"},
+		{"round", []string{"2.5", "numeric"}, "3"},
+		{"round", []string{"2.5", "float8"}, "2"},
+		{"gcd", []string{"1071", "int4", "462", "int4"}, "21"},
+		{"mod", []string{"-7", "int4", "3", "int4"}, "-1"},
+		{"width_bucket", []string{"5.35", "float8", "0.024", "float8", "10.06", "float8", "5", "int4"}, "3"},
+	})
+}
