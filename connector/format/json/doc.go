@@ -1,0 +1,10 @@
+// Package json turns JSON objects into rows and rows into JSON objects.
+//
+// The decoder scans an object once, straight into vectors, and looks only at the
+// fields of the columns asked for; everything else is skipped without being
+// decoded, though its syntax is still checked as far as the structure needs. It
+// allocates nothing per record. A field is found by the column's name, exactly
+// first and then without regard to case; a missing field and null are both NULL.
+// Numbers keep every digit. A record that does not fit is an error and leaves
+// the chunk as it was.
+package json
