@@ -1,5 +1,3 @@
-// Package blackhole is a sink that takes everything and keeps nothing: for
-// measurements and for trying out views.
 package blackhole
 
 import (

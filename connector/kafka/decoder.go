@@ -111,7 +111,7 @@ func appendInt(v vec.Vector, n int64) error {
 		}
 		v.Vals = append(v.Vals, int32(n))
 	default:
-		d, err := types.CastDatum(n, types.TInt8, v.Type(), &types.Options{})
+		d, err := types.CastDatum(n, types.TInt8, v.Type(), false, &types.Options{})
 		if err != nil {
 			return err
 		}

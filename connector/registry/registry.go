@@ -1,9 +1,9 @@
-// Package registry is the table of connectors. To add one, add its line here.
 package registry
 
 import (
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/connector/blackhole"
+	"github.com/streamdb/streamdb/connector/kafka"
 	"github.com/streamdb/streamdb/connector/nexmark"
 )
 
@@ -12,6 +12,7 @@ func All() map[string]connector.Definition {
 	m := map[string]connector.Definition{}
 	for _, d := range []connector.Definition{
 		blackhole.Definition(),
+		kafka.Definition(),
 		nexmark.Definition(),
 	} {
 		m[d.Name] = d

@@ -228,12 +228,7 @@ func (d *Decoder) bytes(c *vec.Bytes, raw []byte) (done bool, err error) {
 func (d *Decoder) unquote(raw []byte) ([]byte, error) {
 	s := raw[1 : len(raw)-1]
 	if bytes.IndexByte(s, '\\') >= 0 {
-		t, err := types.ParseJSONString(raw)
-		if err != nil {
-			return nil, err
-		}
-		d.buf = append(d.buf[:0], t...)
-		s = d.buf
+		s = types.JSONUnquote(raw)
 	}
 	if !utf8.Valid(s) {
 		return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\"")
@@ -277,7 +272,9 @@ func kindName(c byte) string {
 	return "array"
 }
 
-func isIntegral(t types.T) bool { return t.ID == types.Int2 || t.ID == types.Int4 || t.ID == types.Int8 }
+func isIntegral(t types.T) bool {
+	return t.ID == types.Int2 || t.ID == types.Int4 || t.ID == types.Int8
+}
 
 // integral drops a fraction of zeros, which some producers write for integers.
 func integral(b []byte) []byte {

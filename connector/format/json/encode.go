@@ -114,13 +114,11 @@ func isNumber(t types.T) bool {
 
 func (e *Encoder) array(dst []byte, t types.T, d types.Datum) []byte {
 	dst = append(dst, '[')
-	n := 0
-	types.ArrayEach([]byte(d.(string)), func(x types.Datum) bool {
-		if n++; n > 1 {
+	for i, x := range types.ArrayElems(t, d) {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = e.datum(dst, t.ElemType(), x)
-		return true
-	})
+	}
 	return append(dst, ']')
 }
