@@ -460,9 +460,6 @@ func (p *arrayParser) list(depth int) error {
 		}
 	}
 	p.s = p.s[1:]
-	if nested && count > 1 && p.lens[depth+1] == 0 {
-		return errArray(p.src, "Unexpected \"}\" character.")
-	}
 	if p.lens[depth] >= 0 && p.lens[depth] != count {
 		return errArray(p.src, "Multidimensional arrays must have sub-arrays with matching dimensions.")
 	}

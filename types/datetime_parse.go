@@ -28,7 +28,6 @@ type dtParts struct {
 	nums             []string // numbers not yet given a meaning
 	iso              bool     // year first
 	doy              int
-	shortYear        bool // two digits: of this century or the last, unless BC
 }
 
 // splitFields cuts input into fields as PostgreSQL's ParseDateTime does.
@@ -70,9 +69,6 @@ func splitFields(s string) ([]dtField, bool) {
 			i = j
 		case letter(c):
 			j := take(i, letter)
-			if k := take(j, func(c byte) bool { return digit(c) || letter(c) }); k > j+1 && letter(s[k-1]) && loadNamed(s[i:k]) != nil {
-				j = k // a zone such as EST5EDT
-			}
 			if j < len(s) && (s[j] == '/' || s[j] == '_') {
 				j = take(j, func(c byte) bool { return letter(c) || c == '/' || c == '_' || c == '-' || c == '+' || digit(c) })
 			} else if j < len(s) && (s[j] == '-' || s[j] == '.') && j+1 < len(s) && digit(s[j+1]) && monthOf(s[i:j]) > 0 {
@@ -328,7 +324,9 @@ func (p *dtParts) setDoy(y, doy string) dtErr {
 
 func (p *dtParts) setYD(y, d string) dtErr {
 	p.year, p.day = mustInt(y), mustInt(d)
-	p.shortYear = len(y) <= 2
+	if len(y) <= 2 {
+		p.year = pivotYear(p.year)
+	}
 	return dtOK
 }
 
@@ -434,6 +432,14 @@ func (p *dtParts) number(t string, fields []dtField, i int) dtErr {
 		p.year, p.month, p.day = pivotYear(mustInt(t[:2])), mustInt(t[2:4]), mustInt(t[4:])
 		return dtOK
 	}
+	// An hour before AM or PM.
+	if i+1 < len(fields) && fields[i+1].kind == 's' && !p.hasTime && !dotted {
+		switch strings.ToLower(fields[i+1].text) {
+		case "am", "pm":
+			p.hasTime, p.hour = true, mustInt(t)
+			return dtOK
+		}
+	}
 	if dotted || len(whole) > 7 {
 		return dtBad
 	}
@@ -480,9 +486,6 @@ func (p *dtParts) check() dtErr {
 	}
 	if !p.hasDate {
 		return dtOK
-	}
-	if p.shortYear && !p.bc {
-		p.year = pivotYear(p.year)
 	}
 	if p.bc {
 		if p.year <= 0 {
@@ -600,7 +603,7 @@ func specialTS(w string, opt *Options) int64 {
 
 // ParseTime reads a time of day in microseconds.
 func ParseTime(s string, opt *Options) (int64, error) {
-	p, e := decodeDateTime(colonTime(s))
+	p, e := decodeDateTime(s)
 	switch {
 	case e != dtOK:
 		return 0, e.toError("time", s)
@@ -611,23 +614,6 @@ func ParseTime(s string, opt *Options) (int64, error) {
 		return 0, errDateSyntax("time", s)
 	}
 	return p.tod(), nil
-}
-
-// colonTime spells a leading hhmmss or hhmm as hh:mm:ss.
-func colonTime(s string) string {
-	t := trimSpace(s)
-	n := 0
-	for n < len(t) && t[n] >= '0' && t[n] <= '9' {
-		n++
-	}
-	switch {
-	case n < len(t) && t[n] != ' ' && t[n] != '.':
-	case n == 6:
-		return t[:2] + ":" + t[2:4] + ":" + t[4:]
-	case n == 4:
-		return t[:2] + ":" + t[2:]
-	}
-	return s
 }
 
 // ParseTimestamp reads a timestamp without time zone; a zone in the input is

@@ -396,17 +396,12 @@ func (d Decimal) trimmed() Decimal {
 	if d.IsZero() {
 		return Decimal{}
 	}
-	// Steps halve, so that the cost of many digits stays near one division.
-	for step := 1 << 17; step > 0 && d.big != nil; step /= 2 {
-		if float64(step) > float64(d.big.BitLen())*0.30103 {
-			continue
+	for d.big != nil {
+		q, r := new(big.Int).QuoRem(d.big, big.NewInt(10), new(big.Int))
+		if r.Sign() != 0 {
+			return d
 		}
-		if q, r := new(big.Int).QuoRem(d.big, bigPow10(step), new(big.Int)); r.Sign() == 0 {
-			d = fromMag(q, d.neg, d.scale-int32(step))
-		}
-	}
-	if d.big != nil {
-		return d
+		d = fromMag(q, d.neg, d.scale-1)
 	}
 	for d.hi != 0 {
 		hi, lo, r := div128(d.hi, d.lo, 10)

@@ -36,17 +36,6 @@ type intervalAcc struct {
 	us           float64 // fraction beyond usWhole
 	usWhole      int64
 	over         bool
-	seen         map[intervalUnit]bool // units given by name, each at most once
-}
-
-// once notes that a unit was named; false when it was before.
-func (a *intervalAcc) once(u intervalUnit) bool {
-	if a.seen == nil {
-		a.seen = make(map[intervalUnit]bool, 4)
-	}
-	was := a.seen[u]
-	a.seen[u] = true
-	return !was
 }
 
 // add adds whole.frac units; the fraction cascades to smaller fields.
@@ -274,10 +263,6 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 			if rest == "" {
 				a.add(w, f, intervalUnit{us: usPerSec})
 			} else {
-				_, _, _, n := a.scanNumber(rest)
-				if n == 0 || n == len(rest) || rest[n] != ':' {
-					return false
-				}
 				a.add(w, f, intervalUnit{days: 1}) // a bare number before a time counts days
 			}
 			t = rest
@@ -290,9 +275,6 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 				return false
 			}
 			u, k = intervalUnit{us: usPerSec}, 0
-		}
-		if !a.once(u) {
-			return false
 		}
 		a.add(w, f, u)
 		t = rest[k:]

@@ -267,8 +267,6 @@ func (p *jsonParser) unicode() (rune, error) {
 		return 0, errJSON("\"\\u\" must be followed by four hexadecimal digits.")
 	}
 	switch {
-	case !p.canon && r >= 0xd800 && r < 0xe000 && !p.pairAhead(r):
-		return utf8.RuneError, nil // json keeps its text; only jsonb must decode it
 	case r == 0 && p.canon:
 		return 0, pgerr.New(pgerr.UntranslatableCharacter, "unsupported Unicode escape sequence").
 			WithDetail("\\u0000 cannot be converted to text.")
@@ -292,16 +290,6 @@ func (p *jsonParser) unicode() (rune, error) {
 		return 0, errJSON("Unicode high surrogate must not follow a high surrogate.")
 	}
 	return 0, errJSON("Unicode low surrogate must follow a high surrogate.")
-}
-
-// pairAhead reports whether r is a high surrogate with a low one after it.
-func (p *jsonParser) pairAhead(r rune) bool {
-	q := jsonParser{s: p.s, i: p.i + 2}
-	if r >= 0xdc00 || !strings.HasPrefix(p.s[p.i:], `\u`) {
-		return false
-	}
-	lo, ok := q.hex4()
-	return ok && lo >= 0xdc00 && lo < 0xe000
 }
 
 func (p *jsonParser) array() error {

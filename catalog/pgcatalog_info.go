@@ -1,0 +1,166 @@
+package catalog
+
+import (
+	"github.com/streamdb/streamdb/types"
+)
+
+// dataType is a type as information_schema names it.
+func dataType(t types.T) string {
+	if t.ID == types.Array {
+		return "ARRAY"
+	}
+	return typeName(t.Base())
+}
+
+// infoRels are the relations that information_schema shows: as in PostgreSQL,
+// materialized views are not among them.
+func infoRels(s *Snapshot) []rel {
+	var out []rel
+	for _, x := range rels(s) {
+		if x.kind != 'm' {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// insertable reports whether INSERT works.
+func insertable(x rel) bool {
+	t, ok := x.obj.(*Table)
+	return ok && t.FromSource == 0
+}
+
+func infoTableDefs() []def {
+	return []def{
+		{"information_schema.tables", "table_catalog table_schema table_name table_type is_insertable_into is_typed", func(c *Context, r *rows) {
+			kinds := map[byte]string{'r': "BASE TABLE", 'v': "VIEW", 'f': "FOREIGN"}
+			for _, x := range infoRels(c.Snapshot) {
+				r.add(database(c), x.Schema, x.Name, kinds[x.kind], yesNo(insertable(x)), "NO")
+			}
+		}},
+		{"information_schema.columns", "table_catalog table_schema table_name column_name ordinal_position column_default is_nullable " +
+			"data_type character_maximum_length character_octet_length numeric_precision numeric_precision_radix numeric_scale " +
+			"datetime_precision udt_catalog udt_schema udt_name dtd_identifier is_self_referencing is_identity identity_cycle " +
+			"is_generated generation_expression is_updatable", fillInfoColumns},
+		{"information_schema.schemata", "catalog_name schema_name schema_owner", func(c *Context, r *rows) {
+			for _, n := range All[*Schema](c.Snapshot) {
+				r.add(database(c), n.Name, ownerOf(rel{Head: &n.Head}))
+			}
+		}},
+		{"information_schema.views", "table_catalog table_schema table_name view_definition check_option is_updatable " +
+			"is_insertable_into is_trigger_updatable is_trigger_deletable is_trigger_insertable_into", func(c *Context, r *rows) {
+			for _, x := range infoRels(c.Snapshot) {
+				if x.kind != 'v' {
+					continue
+				}
+				var text any
+				if v, ok := x.obj.(*View); ok {
+					text = viewText(v.Query)
+				}
+				r.add(database(c), x.Schema, x.Name, text, "NONE", "NO", "NO", "NO", "NO", "NO")
+			}
+		}},
+		{"information_schema.view_table_usage", "view_catalog view_schema view_name table_catalog table_schema table_name", func(c *Context, r *rows) {
+			for _, v := range All[*View](c.Snapshot) {
+				for _, d := range v.DependsOn {
+					if o := c.Snapshot.ByOID(d); o != nil {
+						h := o.Header()
+						r.add(database(c), v.Schema, v.Name, database(c), h.Schema, h.Name)
+					}
+				}
+			}
+		}},
+		{"information_schema.information_schema_catalog_name", "catalog_name", func(c *Context, r *rows) { r.add(database(c)) }},
+		{"information_schema.enabled_roles", "role_name", func(c *Context, r *rows) {
+			for _, n := range roles(c) {
+				r.add(n)
+			}
+		}},
+		{"information_schema.character_sets", "character_set_name character_repertoire form_of_use default_collate_catalog " +
+			"default_collate_schema default_collate_name", func(c *Context, r *rows) {
+			r.add("UTF8", "UCS", "UTF8", database(c), "pg_catalog", "C")
+		}},
+		{"information_schema.table_privileges", "grantor grantee table_catalog table_schema table_name privilege_type is_grantable " +
+			"with_hierarchy", fillPrivileges},
+		{"information_schema.role_table_grants", "grantor grantee table_catalog table_schema table_name privilege_type is_grantable " +
+			"with_hierarchy", fillPrivileges},
+		{"information_schema.column_privileges", "grantor grantee table_catalog table_schema table_name column_name privilege_type " +
+			"is_grantable", fillColumnPrivileges},
+	}
+}
+
+func fillInfoColumns(c *Context, r *rows) {
+	db := database(c)
+	for _, x := range infoRels(c.Snapshot) {
+		for i := range x.cols {
+			col := &x.cols[i]
+			t := col.Type
+			f := facetsOf(t)
+			generated := "NEVER"
+			if col.Generated != "" {
+				generated = "ALWAYS"
+			}
+			r.add(db, x.Schema, x.Name, col.Name, i+1, orNull(col.Default), yesNo(!col.NotNull), dataType(t),
+				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, "pg_catalog", t.TypName(), oidText(uint32(i+1)),
+				"NO", "NO", "NO", generated, orNull(col.Generated), yesNo(insertable(x)))
+		}
+	}
+}
+
+// facets are the columns of information_schema.columns that depend on the type.
+type facets struct{ length, octets, precision, radix, scale, datetime any }
+
+func facetsOf(t types.T) (f facets) {
+	switch t.ID {
+	case types.Varchar, types.Bpchar:
+		f.octets = 1 << 30
+		if t.Mod >= 4 {
+			f.length, f.octets = t.Mod-4, (t.Mod-4)*4
+		}
+	case types.Text:
+		f.octets = 1 << 30
+	case types.Int2:
+		f.precision, f.radix, f.scale = 16, 2, 0
+	case types.Int4:
+		f.precision, f.radix, f.scale = 32, 2, 0
+	case types.Int8:
+		f.precision, f.radix, f.scale = 64, 2, 0
+	case types.Float4:
+		f.precision, f.radix = 24, 2
+	case types.Float8:
+		f.precision, f.radix = 53, 2
+	case types.Numeric:
+		f.radix = 10
+		if t.Mod >= 4 {
+			f.precision, f.scale = t.NumericMod()
+		}
+	case types.Date:
+		f.datetime = 0
+	case types.Time, types.Timestamp, types.Timestamptz, types.Interval:
+		f.datetime = 6
+		if t.Mod >= 0 && t.ID != types.Interval {
+			f.datetime = t.Mod
+		}
+	}
+	return f
+}
+
+var tablePrivileges = []string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"}
+
+func fillPrivileges(c *Context, r *rows) {
+	for _, x := range infoRels(c.Snapshot) {
+		for _, p := range tablePrivileges {
+			r.add(ownerOf(x), ownerOf(x), database(c), x.Schema, x.Name, p, "YES", yesNo(p == "SELECT"))
+		}
+	}
+}
+
+func fillColumnPrivileges(c *Context, r *rows) {
+	for _, x := range infoRels(c.Snapshot) {
+		for _, col := range x.cols {
+			for _, p := range []string{"INSERT", "SELECT", "UPDATE", "REFERENCES"} {
+				r.add(ownerOf(x), ownerOf(x), database(c), x.Schema, x.Name, col.Name, p, "YES")
+			}
+		}
+	}
+}

@@ -1,0 +1,353 @@
+package catalog
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// OIDs of system relations that other rows refer to.
+const (
+	classRelation   = 1259 // pg_class
+	classType       = 1247 // pg_type
+	classRewrite    = 2618 // pg_rewrite
+	classConstraint = 2606 // pg_constraint
+	classNamespace  = 2615 // pg_namespace
+	classAttrdef    = 2604 // pg_attrdef
+
+	amHeap  = 2
+	amBtree = 403
+)
+
+// rel is a relation as pg_class has it.
+type rel struct {
+	*Head
+	obj  Object
+	kind byte // r table, m materialized view, v view, f source, i index
+	cols []Column
+}
+
+// indexRel is an index: of CREATE INDEX, or of a key.
+type indexRel struct {
+	oid             uint32
+	name            string
+	comment         string
+	table           rel
+	keys            []IndexColumn
+	include         []int
+	unique, primary bool
+	constraint      bool
+}
+
+// rels returns all relations but indexes, in OID order.
+func rels(s *Snapshot) []rel {
+	kinds := map[uint32]byte{}
+	for _, r := range systemRelations() {
+		kinds[r.oid] = r.kind
+	}
+	var out []rel
+	s.Objects(func(o Object) {
+		r := rel{Head: o.Header(), obj: o}
+		switch x := o.(type) {
+		case *Table:
+			r.kind = 'r'
+		case *MatView:
+			r.kind = 'm'
+		case *View:
+			r.kind = 'v'
+		case *Source:
+			r.kind = 'f'
+		case *VirtualTable:
+			if r.kind = kinds[x.OID]; r.kind == 0 {
+				r.kind = 'r'
+			}
+		default:
+			return
+		}
+		r.cols = o.(Relation).Cols()
+		out = append(out, r)
+	})
+	return out
+}
+
+// indexes returns all indexes in OID order.
+func indexes(s *Snapshot) []indexRel {
+	var out []indexRel
+	for _, r := range rels(s) {
+		if t, ok := r.obj.(*Table); ok {
+			if k := t.PrimaryKey; k != nil {
+				out = append(out, keyIndex(r, k, true))
+			}
+			for i := range t.Unique {
+				out = append(out, keyIndex(r, &t.Unique[i], false))
+			}
+		}
+		for _, x := range s.Indexes(r.OID) {
+			out = append(out, indexRel{oid: x.OID, name: x.Name, comment: x.Comment, table: r, keys: x.Keys,
+				include: x.Include, unique: x.Unique})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].oid < out[j].oid })
+	return out
+}
+
+func keyIndex(r rel, k *Key, primary bool) indexRel {
+	x := indexRel{oid: k.OID, name: k.Name, table: r, unique: true, primary: primary, constraint: true}
+	for _, c := range k.Columns {
+		x.keys = append(x.keys, IndexColumn{Column: c})
+	}
+	return x
+}
+
+// columns returns the columns of an index, as pg_attribute lists them.
+func (x *indexRel) columns() []Column {
+	var out []Column
+	for _, k := range x.keys {
+		out = append(out, x.column(k.Column))
+	}
+	for _, k := range x.include {
+		out = append(out, x.column(k))
+	}
+	return out
+}
+
+func (x *indexRel) column(k int) Column {
+	c := x.table.cols[k]
+	return Column{Name: c.Name, Type: c.Type}
+}
+
+// Definition is the index as CREATE INDEX.
+func (x *indexRel) definition() string {
+	var b strings.Builder
+	b.WriteString("CREATE ")
+	if x.unique {
+		b.WriteString("UNIQUE ")
+	}
+	b.WriteString("INDEX " + sql.QuoteIdent(x.name) + " ON " + sql.QuoteIdent(x.table.Schema) + "." +
+		sql.QuoteIdent(x.table.Name) + " USING btree (")
+	for i, k := range x.keys {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(sql.QuoteIdent(x.table.cols[k.Column].Name))
+		if k.Desc {
+			b.WriteString(" DESC")
+		}
+		if k.NullsFirst != k.Desc {
+			b.WriteString(map[bool]string{true: " NULLS FIRST", false: " NULLS LAST"}[k.NullsFirst])
+		}
+	}
+	b.WriteByte(')')
+	for i, k := range x.include {
+		b.WriteString(map[bool]string{true: " INCLUDE (", false: ", "}[i == 0] + sql.QuoteIdent(x.table.cols[k].Name))
+	}
+	if len(x.include) > 0 {
+		b.WriteByte(')')
+	}
+	return b.String()
+}
+
+// IndexDefinition returns an index, or the index of a key, as CREATE INDEX.
+func IndexDefinition(s *Snapshot, oid uint32) (string, bool) {
+	for _, x := range indexes(s) {
+		if x.oid == oid {
+			return x.definition(), true
+		}
+	}
+	return "", false
+}
+
+func namespaceOID(s *Snapshot, name string) uint32 {
+	if n := s.Schema(name); n != nil {
+		return n.OID
+	}
+	return 0
+}
+
+func relationDefs() []def {
+	return []def{
+		{"pg_catalog.pg_class", "oid relname relnamespace relowner relam relfilenode reltuples relhasindex relpersistence relkind " +
+			"relnatts relchecks relhasrules relispopulated relreplident", fillClass},
+		{"pg_catalog.pg_attribute", "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval " +
+			"attalign attstorage attnotnull atthasdef attgenerated attislocal attcollation", fillAttribute},
+		{"pg_catalog.pg_attrdef", "oid adrelid adnum adbin", fillAttrdef},
+		{"pg_catalog.pg_namespace", "oid nspname nspowner", fillNamespace},
+		{"pg_catalog.pg_index", "indexrelid indrelid indnatts indnkeyatts indisunique indisprimary indimmediate indisvalid " +
+			"indisready indislive indkey indcollation indclass indoption", fillIndex},
+		{"pg_catalog.pg_description", "objoid classoid objsubid description", fillDescription},
+		{"pg_catalog.pg_rewrite", "oid rulename ev_class ev_type ev_enabled is_instead ev_qual ev_action", fillRewrite},
+		{"pg_catalog.pg_depend", "classid objid objsubid refclassid refobjid refobjsubid deptype", fillDepend},
+		{"pg_catalog.pg_foreign_table", "ftrelid ftserver", func(c *Context, r *rows) {
+			for _, s := range All[*Source](c.Snapshot) {
+				r.add(s.OID, 0)
+			}
+		}},
+	}
+}
+
+func fillClass(c *Context, r *rows) {
+	s := c.Snapshot
+	stats, _ := c.Server.(StatsSource)
+	indexed := map[uint32]bool{}
+	ix := indexes(s)
+	for _, x := range ix {
+		indexed[x.table.OID] = true
+	}
+	for _, x := range rels(s) {
+		am, checks, ident := 0, 0, byte('n')
+		if x.kind == 'r' || x.kind == 'm' {
+			am = amHeap
+		}
+		if t, ok := x.obj.(*Table); ok {
+			checks, ident = len(t.Checks), 'd'
+		}
+		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), RoleOID(x.Owner), am, x.OID, tuples(stats, x.OID),
+			indexed[x.OID], "p", x.kind, len(x.cols), checks, x.kind == 'v', true, ident)
+	}
+	for _, x := range ix {
+		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), RoleOID(x.table.Owner), amBtree, x.oid,
+			tuples(stats, x.table.OID), false, "p", "i", len(x.keys)+len(x.include), 0, false, true, "n")
+	}
+}
+
+// tuples is reltuples: -1 if nobody counted.
+func tuples(s StatsSource, oid uint32) float32 {
+	if s != nil {
+		if n, ok := s.RowCount(oid); ok {
+			return float32(n)
+		}
+	}
+	return -1
+}
+
+func fillAttribute(c *Context, r *rows) {
+	info := typeRows()
+	add := func(rel uint32, cols []Column) {
+		for i := range cols {
+			col := &cols[i]
+			t := info[col.Type.OID()]
+			ndims := 0
+			if col.Type.ID == types.Array {
+				ndims = 1
+			}
+			gen := ""
+			if col.Generated != "" {
+				gen = "s"
+			}
+			r.add(rel, col.Name, col.Type.OID(), -1, t.len, i+1, ndims, -1, col.Type.Mod, t.byval, t.align, t.storage,
+				col.NotNull, col.Default != "" || col.Generated != "", gen, true, t.collation)
+		}
+	}
+	for _, x := range rels(c.Snapshot) {
+		add(x.OID, x.cols)
+	}
+	for _, x := range indexes(c.Snapshot) {
+		add(x.oid, x.columns())
+	}
+}
+
+func fillAttrdef(c *Context, r *rows) {
+	for _, x := range rels(c.Snapshot) {
+		for i, col := range x.cols {
+			if text := col.Default + col.Generated; text != "" {
+				r.add(madeOID("attrdef", x.OID, i), x.OID, i+1, text)
+			}
+		}
+	}
+}
+
+func fillNamespace(c *Context, r *rows) {
+	for _, n := range All[*Schema](c.Snapshot) {
+		r.add(n.OID, n.Name, RoleOID(n.Owner))
+	}
+}
+
+func fillIndex(c *Context, r *rows) {
+	info := typeRows()
+	for _, x := range indexes(c.Snapshot) {
+		var keys, options []int16
+		var collations, classes []int64
+		for _, k := range x.keys {
+			t := x.table.cols[k.Column].Type
+			o := int16(0)
+			if k.Desc {
+				o |= 1
+			}
+			if k.NullsFirst {
+				o |= 2
+			}
+			keys, options = append(keys, int16(k.Column+1)), append(options, o)
+			collations = append(collations, int64(info[t.OID()].collation))
+			classes = append(classes, int64(defaultOpclass(t)))
+		}
+		for _, k := range x.include {
+			keys = append(keys, int16(k+1))
+		}
+		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.primary, true, true, true, true,
+			vector(keys...), vector(collations...), vector(classes...), vector(options...))
+	}
+}
+
+func fillDescription(c *Context, r *rows) {
+	c.Snapshot.Objects(func(o Object) {
+		h := o.Header()
+		class := classRelation
+		if o.Kind() == KindSchema {
+			class = classNamespace
+		} else if !o.Kind().Relation() {
+			return
+		}
+		if h.Comment != "" {
+			r.add(h.OID, class, 0, h.Comment)
+		}
+		if x, ok := o.(Relation); ok {
+			for i, col := range x.Cols() {
+				if col.Comment != "" {
+					r.add(h.OID, class, i+1, col.Comment)
+				}
+			}
+		}
+	})
+}
+
+// fillRewrite gives every view its rule, as PostgreSQL has it; its OID is the
+// view's.
+func fillRewrite(c *Context, r *rows) {
+	for _, x := range rels(c.Snapshot) {
+		if x.kind == 'v' || x.kind == 'm' {
+			r.add(x.OID, "_RETURN", x.OID, "1", "O", true, "<>", "<>")
+		}
+	}
+}
+
+func fillDepend(c *Context, r *rows) {
+	for _, x := range rels(c.Snapshot) {
+		ns := namespaceOID(c.Snapshot, x.Schema)
+		r.add(classRelation, x.OID, 0, classNamespace, ns, 0, "n")
+		if x.kind == 'v' || x.kind == 'm' {
+			r.add(classRewrite, x.OID, 0, classRelation, x.OID, 0, "i")
+			for _, d := range x.obj.Dependencies() {
+				r.add(classRewrite, x.OID, 0, classRelation, d, 0, "n")
+			}
+		}
+		for i, col := range x.cols {
+			if col.Default+col.Generated != "" {
+				r.add(classAttrdef, madeOID("attrdef", x.OID, i), 0, classRelation, x.OID, i+1, "a")
+			}
+		}
+	}
+	for _, x := range indexes(c.Snapshot) {
+		if x.constraint {
+			r.add(classRelation, x.oid, 0, classConstraint, x.oid, 0, "i")
+		}
+		for _, k := range x.keys {
+			class := classRelation
+			if x.constraint {
+				class = classConstraint
+			}
+			r.add(class, x.oid, 0, classRelation, x.table.OID, k.Column+1, "a")
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package catalog
+
+import (
+	"sort"
+
+	"github.com/streamdb/streamdb/types"
+)
+
+// The interfaces of this file are implemented by Context.Server, in parts or
+// not at all; what is missing makes empty or static tables.
+
+// Setting is a row of pg_settings.
+type Setting struct {
+	Name, Value, Unit, Category, Description string
+	Context                                  string // user, superuser, internal, postmaster, ...
+	Type                                     string // bool, integer, real, string or enum
+	Default, Min, Max                        string
+	Enum                                     []string
+	Source                                   string // default, session, client, ...
+}
+
+// SettingsSource knows the settings of the session.
+type SettingsSource interface {
+	Settings() []Setting
+}
+
+// Activity is a row of pg_stat_activity. Times are µs since 2000-01-01 UTC; 0:
+// unknown.
+type Activity struct {
+	PID                                          int32
+	User, Database, Application, State, Query    string
+	ClientAddr                                   string
+	ClientPort                                   int32
+	BackendStart, XactStart, QueryStart, Changed int64
+	WaitType, WaitEvent                          string
+	QueryID                                      int64
+	BackendType                                  string // empty: client backend
+}
+
+// ActivitySource knows the sessions.
+type ActivitySource interface {
+	Activity() []Activity
+}
+
+// PreparedStatement is a row of pg_prepared_statements.
+type PreparedStatement struct {
+	Name, Text string
+	At         int64 // µs since 2000-01-01 UTC
+	Params     []types.T
+	FromSQL    bool
+}
+
+// Cursor is a row of pg_cursors.
+type Cursor struct {
+	Name, Text         string
+	Hold, Binary, Free bool // Free: scrollable
+	At                 int64
+}
+
+// SessionSource knows the session's own objects.
+type SessionSource interface {
+	PreparedStatements() []PreparedStatement
+	Cursors() []Cursor
+}
+
+// RoleSource knows the users.
+type RoleSource interface {
+	Roles() []string
+}
+
+func serverDefs() []def {
+	return []def{
+		{"pg_catalog.pg_database", "oid datname datdba encoding datlocprovider datistemplate datallowconn datconnlimit dattablespace " +
+			"datcollate datctype", func(c *Context, r *rows) {
+			r.add(databaseOID, database(c), 10, 6, "c", false, true, -1, 1663, "C.UTF-8", "C.UTF-8")
+		}},
+		{"pg_catalog.pg_stat_database", "datid datname numbackends", func(c *Context, r *rows) {
+			n := 1
+			if a, ok := c.Server.(ActivitySource); ok {
+				n = len(a.Activity())
+			}
+			r.add(databaseOID, database(c), n)
+		}},
+		{"pg_catalog.pg_authid", "oid rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication rolbypassrls " +
+			"rolconnlimit", fillRoles()},
+		{"pg_catalog.pg_roles", "oid rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication rolbypassrls " +
+			"rolconnlimit rolpassword", fillRoles("********")},
+		{"pg_catalog.pg_user", "usesysid usename usesuper usecreatedb userepl usebypassrls passwd", func(c *Context, r *rows) {
+			for _, n := range roles(c) {
+				r.add(RoleOID(n), n, true, true, false, true, "********")
+			}
+		}},
+		{"pg_catalog.pg_shadow", "usesysid usename usesuper usecreatedb userepl usebypassrls", func(c *Context, r *rows) {
+			for _, n := range roles(c) {
+				r.add(RoleOID(n), n, true, true, false, true)
+			}
+		}},
+		{"pg_catalog.pg_settings", "name setting unit category short_desc context vartype source min_val max_val enumvals boot_val " +
+			"reset_val pending_restart", fillSettings},
+		{"pg_catalog.pg_stat_activity", "datid datname pid usesysid usename application_name client_addr client_port backend_start " +
+			"xact_start query_start state_change wait_event_type wait_event state query_id query backend_type", fillActivity},
+		{"pg_catalog.pg_prepared_statements", "name statement prepare_time parameter_types from_sql generic_plans custom_plans", fillPrepared},
+		{"pg_catalog.pg_cursors", "name statement is_holdable is_binary is_scrollable creation_time", func(c *Context, r *rows) {
+			if s, ok := c.Server.(SessionSource); ok {
+				for _, x := range s.Cursors() {
+					r.add(x.Name, x.Text, x.Hold, x.Binary, x.Free, x.At)
+				}
+			}
+		}},
+	}
+}
+
+// databaseOID is that of PostgreSQL's database postgres.
+const databaseOID = 5
+
+// roles are the server's own role, the owners of objects, the users, and the
+// session's user.
+func roles(c *Context) []string {
+	seen := map[string]bool{Owner: true}
+	if c.Session != nil && c.Session.User != "" {
+		seen[c.Session.User] = true
+	}
+	if s, ok := c.Server.(RoleSource); ok {
+		for _, n := range s.Roles() {
+			seen[n] = true
+		}
+	}
+	c.Snapshot.Objects(func(o Object) {
+		if n := o.Header().Owner; n != "" {
+			seen[n] = true
+		}
+	})
+	out := make([]string, 0, len(seen))
+	for n := range seen {
+		out = append(out, n)
+	}
+	sort.Strings(out)
+	return out
+}
+
+func fillRoles(more ...any) fill {
+	return func(c *Context, r *rows) {
+		for _, n := range roles(c) {
+			r.add(append([]any{RoleOID(n), n, true, true, true, true, true, false, true, -1}, more...)...)
+		}
+	}
+}
+
+func fillSettings(c *Context, r *rows) {
+	if s, ok := c.Server.(SettingsSource); ok {
+		for _, x := range s.Settings() {
+			var enum any
+			if x.Enum != nil {
+				enum = textArray(x.Enum)
+			}
+			source := x.Source
+			if source == "" {
+				source = "default"
+			}
+			r.add(x.Name, x.Value, orNull(x.Unit), x.Category, x.Description, x.Context, x.Type, source,
+				orNull(x.Min), orNull(x.Max), enum, x.Default, x.Default, false)
+		}
+		return
+	}
+	for _, f := range dataLines("settings", "|") {
+		value := f[6]
+		if c.Session != nil && c.Session.Setting != nil {
+			if v, ok := c.Session.Setting(f[0]); ok {
+				value = v
+			}
+		}
+		r.add(f[0], value, orNull(f[1]), f[2], f[3], f[4], f[5], "default", orNull(f[7]), orNull(f[8]), nil, f[6], f[6], false)
+	}
+}
+
+func fillActivity(c *Context, r *rows) {
+	a, ok := c.Server.(ActivitySource)
+	if !ok {
+		return
+	}
+	for _, x := range a.Activity() {
+		kind := x.BackendType
+		if kind == "" {
+			kind = "client backend"
+		}
+		r.add(databaseOID, x.Database, x.PID, RoleOID(x.User), x.User, x.Application, orNull(x.ClientAddr), orNull(x.ClientPort),
+			orNull(x.BackendStart), orNull(x.XactStart), orNull(x.QueryStart), orNull(x.Changed), orNull(x.WaitType),
+			orNull(x.WaitEvent), orNull(x.State), orNull(x.QueryID), x.Query, kind)
+	}
+}
+
+func fillPrepared(c *Context, r *rows) {
+	s, ok := c.Server.(SessionSource)
+	if !ok {
+		return
+	}
+	for _, x := range s.PreparedStatements() {
+		ts := make([]types.Datum, len(x.Params))
+		for i, t := range x.Params {
+			ts[i] = int64(t.OID())
+		}
+		r.add(x.Name, x.Text, x.At, types.ArrayDatum(ts), x.FromSQL, 0, 0)
+	}
+}
