@@ -1,0 +1,118 @@
+package exec
+
+import "encoding/binary"
+
+// Saved entries of a hashJoin: side | row -> vnode, weight, degree; and for a
+// side that keeps no rows, 2 | key -> vnode, total.
+const savedKey = 2
+
+// Save writes the rows touched since the last Save and forgets those that are
+// gone.
+func (j *hashJoin) Save(w StateWriter) error {
+	var key, val []byte
+	for in, s := range j.side {
+		for _, id := range s.unsaved {
+			r := s.rows.rec(id)
+			kid := le.Uint32(r[rowKey:])
+			k := j.keys.rec(kid)
+			f := le.Uint32(r[rowFlags:])
+			vnode := k[keyVnode]
+			key = append(append(key[:0], byte(in)), s.rows.key(id)...)
+			if le.Uint64(r[rowWeight:]) == 0 {
+				if f&joinPersisted != 0 {
+					w.Delete(int(vnode), key)
+				}
+				s.unlink(in, k, r)
+				s.rows.remove(hashKey(key[1:]), id)
+				j.dropKey(kid, k)
+				continue
+			}
+			le.PutUint32(r[rowFlags:], f&^joinUnsaved|joinPersisted)
+			val = append(val[:0], vnode)
+			val = binary.AppendVarint(val, int64(le.Uint64(r[rowWeight:])))
+			val = binary.AppendVarint(val, int64(le.Uint64(r[rowDegree:])))
+			w.Put(int(vnode), key, val)
+		}
+		s.unsaved = s.unsaved[:0]
+	}
+	for _, kid := range j.unsaved {
+		k := j.keys.rec(kid)
+		f := le.Uint32(k[keyFlags:]) &^ joinUnsaved
+		vnode := k[keyVnode]
+		key = j.keys.appendKey(append(key[:0], savedKey), kid)
+		total := int64(le.Uint64(k[keyTotal+8:]))
+		if total == 0 {
+			if f&joinPersisted != 0 {
+				w.Delete(int(vnode), key)
+			}
+			le.PutUint32(k[keyFlags:], f&^joinPersisted)
+			j.dropKey(kid, k)
+			continue
+		}
+		le.PutUint32(k[keyFlags:], f|joinPersisted)
+		val = binary.AppendVarint(append(val[:0], vnode), total)
+		w.Put(int(vnode), key, val)
+	}
+	j.unsaved = j.unsaved[:0]
+	return nil
+}
+
+// dropKey forgets a key with no rows and nothing left to save.
+func (j *hashJoin) dropKey(kid uint32, k []byte) {
+	if le.Uint64(k[keyHead:]) == 0 && le.Uint64(k[keyTotal:]) == 0 && le.Uint64(k[keyTotal+8:]) == 0 &&
+		le.Uint32(k[keyFlags:])&joinUnsaved == 0 {
+		j.keys.drop(kid)
+	}
+}
+
+// Load takes back one saved entry.
+func (j *hashJoin) Load(key, val []byte) error {
+	if len(key) < 1 || len(val) < 2 || key[0] > savedKey {
+		return errSaved
+	}
+	x, m := binary.Varint(val[1:])
+	if m <= 0 {
+		return errSaved
+	}
+	if key[0] == savedKey {
+		kid, _, ok := j.keys.loadKey(key[1:])
+		if !ok || j.side[1].keepRows {
+			return errSaved
+		}
+		k := j.keys.rec(kid)
+		k[keyVnode] = val[0]
+		le.PutUint64(k[keyTotal+8:], uint64(x))
+		le.PutUint32(k[keyFlags:], joinPersisted)
+		return nil
+	}
+	deg, n := binary.Varint(val[1+m:])
+	if n <= 0 {
+		return errSaved
+	}
+	return j.loadRow(int(key[0]), key[1:], val[0], x, deg)
+}
+
+func (j *hashJoin) loadRow(in int, row []byte, vnode byte, w, deg int64) error {
+	s := j.side[in]
+	if !s.keepRows || !s.format.valid(row) {
+		return errSaved
+	}
+	s.one.Reset()
+	s.format.decode(s.one, 0, [][]byte{row})
+	s.one.Rows = 1
+	s.keyer.prepare(s.one)
+	kid, _ := j.keys.upsert(s.keyer, 0)
+	k := j.keys.rec(kid)
+	k[keyVnode] = vnode
+	le.PutUint64(k[keyTotal+8*in:], le.Uint64(k[keyTotal+8*in:])+uint64(w))
+	id, added := s.rows.upsert(hashKey(row), row)
+	r := s.rows.rec(id)
+	if added {
+		le.PutUint32(r[rowKey:], kid)
+		s.link(in, k, id, r)
+	}
+	le.PutUint32(r[rowFlags:], joinPersisted)
+	le.PutUint64(r[rowWeight:], uint64(w))
+	le.PutUint64(r[rowDegree:], uint64(deg))
+	return nil
+}
