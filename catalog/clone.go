@@ -1,0 +1,43 @@
+package catalog
+
+import "slices"
+
+// Clone returns a copy of an object to change and Replace it by. Columns are
+// copied; what else slices hold is shared and must not be changed in place.
+func Clone(o Object) Object {
+	switch o := o.(type) {
+	case *Schema:
+		c := *o
+		return &c
+	case *Table:
+		c := *o
+		c.Columns = slices.Clone(o.Columns)
+		return &c
+	case *Source:
+		c := *o
+		c.Columns = slices.Clone(o.Columns)
+		return &c
+	case *MatView:
+		c := *o
+		c.Columns = slices.Clone(o.Columns)
+		return &c
+	case *View:
+		c := *o
+		c.Columns = slices.Clone(o.Columns)
+		return &c
+	case *Sink:
+		c := *o
+		c.Columns = slices.Clone(o.Columns)
+		return &c
+	case *Index:
+		c := *o
+		return &c
+	case *Secret:
+		c := *o
+		return &c
+	case *Connection:
+		c := *o
+		return &c
+	}
+	return o
+}

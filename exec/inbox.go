@@ -1,0 +1,197 @@
+package exec
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// ErrStopped is returned to producers whose consumer has stopped.
+var ErrStopped = errors.New("exec: the receiving task has stopped")
+
+// Barrier ends an epoch. It travels in band; a task seals when it has come from
+// all its producers.
+type Barrier struct {
+	Epoch types.Epoch
+	// Pause makes source tasks stop reading until Resume, so that the graph is
+	// at rest once the epoch is committed.
+	Pause bool
+}
+
+// Message is what travels on an edge: a chunk, or a barrier, or a resume.
+type Message struct {
+	Chunk *vec.Chunk
+	// Pool takes the chunk back after use; nil: the garbage collector does.
+	Pool    *vec.Pool
+	Barrier *Barrier
+	Resume  bool
+	// Offsets and Bad accompany chunks of source readers.
+	Source *SourceProgress
+}
+
+// edgeRowsMax bounds the rows waiting on one edge. The bound is per edge because
+// a bound shared by edges deadlocks alignment: an early producer's rows would
+// keep out the chunks that precede a late producer's barrier.
+const edgeRowsMax = 8 * vec.MaxRows
+
+// Inbox is the receiving end of a task.
+type Inbox struct {
+	mu      sync.Mutex
+	arrived sync.Cond
+	edges   []*Edge
+	turn    int
+	paused  bool
+	stopped bool
+}
+
+// Edge is one producer's queue into an inbox.
+type Edge struct {
+	in    *Inbox
+	input int
+	// unaligned edges (source readers) carry no barriers.
+	unaligned bool
+	space     sync.Cond
+	q         []Message
+	rows      int
+	barrier   *Barrier // the barrier this edge is stopped at
+}
+
+// NewInbox makes an empty inbox.
+func NewInbox() *Inbox {
+	b := &Inbox{}
+	b.arrived.L = &b.mu
+	return b
+}
+
+// Connect adds a producer for input. Edges that do not take part in barrier
+// alignment are unaligned. The graph must be at rest.
+func (b *Inbox) Connect(input int, unaligned bool) *Edge {
+	e := &Edge{in: b, input: input, unaligned: unaligned}
+	e.space.L = &b.mu
+	b.mu.Lock()
+	b.edges = append(b.edges, e)
+	b.mu.Unlock()
+	return e
+}
+
+// Disconnect removes a producer. The graph must be at rest.
+func (b *Inbox) Disconnect(e *Edge) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, x := range b.edges {
+		if x == e {
+			b.edges = append(b.edges[:i:i], b.edges[i+1:]...)
+			break
+		}
+	}
+	b.turn = 0
+	b.arrived.Signal()
+}
+
+// Send queues a message, waiting while the edge is full. Barriers and resumes
+// never wait. The chunk is given away.
+func (e *Edge) Send(m Message) error {
+	b := e.in
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for m.Chunk != nil && e.rows >= edgeRowsMax && !b.stopped {
+		e.space.Wait()
+	}
+	if b.stopped {
+		return ErrStopped
+	}
+	e.q = append(e.q, m)
+	if m.Chunk != nil {
+		e.rows += m.Chunk.Rows
+	}
+	b.arrived.Signal()
+	return nil
+}
+
+// next waits for and returns the next message in alignment order. For a barrier
+// all aligned edges have delivered it. ok is false when the inbox has stopped.
+func (b *Inbox) next() (m Message, input int, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		if b.stopped {
+			return Message{}, 0, false
+		}
+		if bar := b.aligned(); bar != nil {
+			return Message{Barrier: bar}, 0, true
+		}
+		if m, input, ok = b.take(); ok {
+			return m, input, true
+		}
+		b.arrived.Wait()
+	}
+}
+
+// aligned returns the barrier all aligned edges are stopped at, and lets them go.
+func (b *Inbox) aligned() *Barrier {
+	var bar *Barrier
+	for _, e := range b.edges {
+		if e.unaligned {
+			continue
+		}
+		if e.barrier == nil {
+			return nil
+		}
+		bar = e.barrier
+	}
+	if bar == nil {
+		return nil
+	}
+	for _, e := range b.edges {
+		e.barrier = nil
+	}
+	b.paused = bar.Pause
+	return bar
+}
+
+// take removes one message from the next edge that has one and is not stopped.
+func (b *Inbox) take() (Message, int, bool) {
+	for range b.edges {
+		b.turn = (b.turn + 1) % len(b.edges)
+		e := b.edges[b.turn]
+		if len(e.q) == 0 || e.barrier != nil || (e.unaligned && b.paused) {
+			continue
+		}
+		m := e.q[0]
+		e.q[0] = Message{}
+		e.q = e.q[1:]
+		if len(e.q) == 0 {
+			e.q = nil
+		}
+		switch {
+		case m.Resume:
+			b.paused = false
+			b.turn = 0
+			return b.take()
+		case m.Barrier != nil:
+			e.barrier = m.Barrier
+			if bar := b.aligned(); bar != nil {
+				return Message{Barrier: bar}, 0, true
+			}
+			continue
+		case m.Chunk != nil:
+			e.rows -= m.Chunk.Rows
+			e.space.Broadcast()
+		}
+		return m, e.input, true
+	}
+	return Message{}, 0, false
+}
+
+// Stop ends the inbox: producers get ErrStopped, the consumer ends.
+func (b *Inbox) Stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopped = true
+	b.arrived.Broadcast()
+	for _, e := range b.edges {
+		e.space.Broadcast()
+	}
+}

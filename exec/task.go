@@ -1,0 +1,134 @@
+package exec
+
+import (
+	"runtime/debug"
+
+	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// SourceProgress accompanies a source reader's chunk: where its splits stand
+// after it, and the records that did not become rows.
+type SourceProgress struct {
+	Offsets map[string]string
+	Bad     []connector.BadRecord
+	End     bool
+}
+
+// TaskSpec is what a task needs. The functions are called on its goroutine.
+type TaskSpec struct {
+	Name  string
+	Tree  *Tree
+	Inbox *Inbox
+	Out   Output // nil: the tree's output goes nowhere
+	// Fresh runs Tree.Start before anything else: the job has no state yet.
+	Fresh bool
+	// Progress takes note of what came with a source's chunk, before the chunk.
+	Progress func(*SourceProgress) error
+	// Sealed reports that everything of the epoch is done and saved; the barrier
+	// has not been passed on yet.
+	Sealed func(b *Barrier) error
+	// Failed reports the error that ended the tree. The task goes on passing
+	// barriers so that its neighbours do not stall.
+	Failed func(err error)
+}
+
+// Task drives a Tree on one goroutine: it takes messages from its inbox in
+// alignment order, seals at barriers, and is the boundary that no panic of an
+// operator crosses.
+type Task struct {
+	TaskSpec
+	broken bool
+	done   chan struct{}
+}
+
+// StartTask starts a task. It ends when its inbox is stopped.
+func StartTask(s TaskSpec) *Task {
+	t := &Task{TaskSpec: s, done: make(chan struct{})}
+	go t.run()
+	return t
+}
+
+// Done is closed when the task has ended.
+func (t *Task) Done() <-chan struct{} { return t.done }
+
+func (t *Task) run() {
+	defer close(t.done)
+	defer func() { _ = t.guard(t.Tree.Close) }()
+	if t.Fresh {
+		t.step(t.Tree.Start)
+	}
+	for {
+		m, input, ok := t.Inbox.next()
+		if !ok {
+			return
+		}
+		if m.Barrier != nil {
+			t.barrier(m.Barrier)
+			continue
+		}
+		if !t.broken {
+			t.step(func() error { return t.push(input, m.Chunk, m.Source) })
+		}
+		if m.Pool != nil && m.Chunk != nil {
+			m.Pool.Put(m.Chunk)
+		}
+	}
+}
+
+func (t *Task) push(input int, c *vec.Chunk, s *SourceProgress) error {
+	if s != nil {
+		if err := t.Progress(s); err != nil {
+			return err
+		}
+	}
+	if c == nil || c.Rows == 0 {
+		return nil
+	}
+	return t.Tree.Push(input, c)
+}
+
+func (t *Task) barrier(b *Barrier) {
+	if !t.broken {
+		t.step(func() error { return t.Tree.Seal(b.Epoch) })
+	}
+	if err := t.guard(func() error { return t.Sealed(b) }); err != nil {
+		t.fail(err)
+	}
+	if t.Out != nil {
+		if err := t.Out.Barrier(b); err != nil && err != ErrStopped {
+			t.fail(err)
+		}
+	}
+}
+
+// step runs a piece of the tree; an error breaks the task, once.
+func (t *Task) step(f func() error) {
+	if err := t.guard(f); err != nil && err != ErrStopped {
+		t.fail(err)
+	}
+}
+
+func (t *Task) fail(err error) {
+	if t.broken {
+		return
+	}
+	t.broken = true
+	t.Failed(err)
+}
+
+// Broken reports whether the tree has failed; for Sealed.
+func (t *Task) Broken() bool { return t.broken }
+
+// guard turns a panic into an error that carries the stack as its context.
+func (t *Task) guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e := pgerr.New(pgerr.Internal, "an operator of %s panicked: %v", t.Name, r)
+			e.Where = string(debug.Stack())
+			err = e
+		}
+	}()
+	return f()
+}
