@@ -32,16 +32,7 @@ func (c *conn) copyIn(p *portal, cp *Copy) (int64, error) {
 		return 0, err
 	}
 	rows := newCopyRows(c, cp)
-	var r copyReader
-	switch cp.Format.Kind {
-	case CopyBinary:
-		r = &binaryCopy{rows: rows}
-	case CopyCSV:
-		r = newCSVCopy(rows)
-	default:
-		r = &textCopy{rows: rows}
-	}
-	if err := c.copyMessages(r); err != nil {
+	if err := c.copyMessages(copyReaderOf(rows)); err != nil {
 		return 0, rows.blame(err)
 	}
 	if err := rows.flush(); err != nil {
@@ -55,6 +46,16 @@ func (c *conn) copyIn(p *portal, cp *Copy) (int64, error) {
 		err = errors.New("rows from a COPY FROM")
 	}
 	return rows.n, err
+}
+
+func copyReaderOf(rows *copyRows) copyReader {
+	switch rows.cp.Format.Kind {
+	case CopyBinary:
+		return &binaryCopy{rows: rows}
+	case CopyCSV:
+		return &csvCopy{rows: rows}
+	}
+	return &textCopy{rows: rows}
 }
 
 // copyMessages feeds r with what the client sends until the copy's end.

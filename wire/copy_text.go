@@ -247,8 +247,6 @@ type csvCopy struct {
 	buf    []byte
 }
 
-func newCSVCopy(rows *copyRows) *csvCopy { return &csvCopy{rows: rows} }
-
 func (t *csvCopy) feed(b []byte) error {
 	if len(t.rest) > 0 {
 		t.rest = append(t.rest, b...)

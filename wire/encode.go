@@ -52,7 +52,11 @@ func textEncoder(t types.T) encoder {
 	case types.Timestamp:
 		return textTimestamp
 	case types.Timestamptz:
-		return textTimestamptz
+		return textTimestamptz()
+	case types.Float8:
+		return textFloat8
+	case types.Float4:
+		return textFloat4
 	}
 	return textGeneral
 }
@@ -131,15 +135,30 @@ func textTimestamp(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
 	return types.AppendTimestamp(dst, v.(*vec.Col[int64]).Vals[i])
 }
 
-func textTimestamptz(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
-	var z *types.Zone
-	if o != nil {
-		z = o.Zone
+// textTimestamptz makes an encoder with a zone for sessions without one.
+func textTimestamptz() encoder {
+	utc := types.UTC()
+	return func(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
+		z := utc
+		if o != nil && o.Zone != nil {
+			z = o.Zone
+		}
+		return types.AppendTimestamptz(dst, v.(*vec.Col[int64]).Vals[i], z)
 	}
-	if z == nil {
-		z = types.UTC()
+}
+
+func textFloat8(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
+	if o != nil && o.ExtraFloatDigits < 0 {
+		return textGeneral(dst, v, i, o)
 	}
-	return types.AppendTimestamptz(dst, v.(*vec.Col[int64]).Vals[i], z)
+	return types.AppendFloat64(dst, v.(*vec.Col[float64]).Vals[i])
+}
+
+func textFloat4(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
+	if o != nil && o.ExtraFloatDigits < 0 {
+		return textGeneral(dst, v, i, o)
+	}
+	return types.AppendFloat32(dst, v.(*vec.Col[float32]).Vals[i])
 }
 
 func binBool(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {

@@ -66,7 +66,7 @@ func colTypes(cols []wire.Column) (ts []types.T) {
 	return ts
 }
 
-func (j *jars) lookup(_ *wiretest.Session, text string, _ []uint32) (*wiretest.Stmt, error) {
+func (j *jars) lookup(s *wiretest.Session, text string, _ []uint32) (*wiretest.Stmt, error) {
 	if m := insertRE.FindStringSubmatch(text); m != nil {
 		id, _ := strconv.Atoi(m[1])
 		return j.insert(nil, int32(id), m[2]), nil
@@ -123,6 +123,12 @@ func (j *jars) lookup(_ *wiretest.Session, text string, _ []uint32) (*wiretest.S
 			s.Startup.Client.ParameterStatus("TimeZone", "Asia/Tokyo")
 			return nil, nil
 		}}, nil
+	case "SELECT text of p":
+		st, err := s.Startup.Client.Statements().Get("p")
+		if err != nil {
+			return nil, err
+		}
+		return oneRow([]wire.Column{col("text", types.TText)}, func([]types.Datum) []types.Datum { return []types.Datum{st.Text} }), nil
 	case "SELECT weights":
 		return &wiretest.Stmt{Columns: []wire.Column{col("w", types.TInt4)}, Tag: "SELECT",
 			Run: func(context.Context, *wiretest.Session, []types.Datum) ([]*vec.Chunk, error) {

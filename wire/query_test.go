@@ -154,10 +154,7 @@ func TestNames(t *testing.T) {
 	c.expect("E(26000) Z(I)", &pgproto3.Describe{ObjectType: 'S', Name: "nope"}, syncMsg)
 	c.expect(`T(?column?:23:0) D("42") C(SELECT 1) Z(I)`, query("SELECT 42")) // drops the unnamed statement
 	c.expect("E(26000) Z(I)", &pgproto3.Bind{}, syncMsg)
-	st, err := s.b.Last().Startup.Client.Statements().Get("p")
-	if err != nil || st.Text != "SELECT 42" {
-		t.Errorf("statement %v, %v", st, err)
-	}
+	c.expect(`T(text:25:0) D("SELECT 42") C(SELECT 1) Z(I)`, query("SELECT text of p"))
 }
 
 func TestPortalSuspends(t *testing.T) {

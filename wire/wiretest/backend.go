@@ -1,5 +1,3 @@
-// Package wiretest holds a backend for tests of the wire: a few statements
-// given by the test, real transactions over what they do, no SQL.
 package wiretest
 
 import (
