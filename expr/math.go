@@ -197,14 +197,14 @@ func numericMath() []*Func {
 		})),
 		{Name: "mod", Args: ts(tNum, tNum), Ret: tNum, Eval: decimals(types.Decimal.Mod), MayFail: true},
 		{Name: "div", Args: ts(tNum, tNum), Ret: tNum, Eval: decimals(types.Decimal.DivTrunc), MayFail: true},
-		fn("sqrt", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(decSqrt(r.dec(0))) }),
-		fn("exp", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(decExp(r.dec(0))) }),
-		fn("ln", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(decLn(r.dec(0))) }),
-		fn("log", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(decLog(types.DecimalFromInt64(10), r.dec(0))) }),
-		fn("log10", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(decLog(types.DecimalFromInt64(10), r.dec(0))) }),
-		fn("log", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(decLog(r.dec(0), r.dec(1))) }),
-		fn("power", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(decPower(r.dec(0), r.dec(1))) }),
-		fn("pow", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(decPower(r.dec(0), r.dec(1))) }),
+		fn("sqrt", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Sqrt()) }),
+		fn("exp", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Exp()) }),
+		fn("ln", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Ln()) }),
+		fn("log", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Log10()) }),
+		fn("log10", ts(tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Log10()) }),
+		fn("log", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Log(r.dec(1))) }),
+		fn("power", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Power(r.dec(1))) }),
+		fn("pow", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Power(r.dec(1))) }),
 		fn("gcd", ts(tI8, tI8), tI8, func(r *row) error { return putGCD(r, false) }),
 		fn("lcm", ts(tI8, tI8), tI8, func(r *row) error { return putGCD(r, true) }),
 		fn("gcd", ts(tI4, tI4), tI4, func(r *row) error { return putGCD(r, false) }),
@@ -226,7 +226,7 @@ func numericMath() []*Func {
 func mathOps() []*Func {
 	return []*Func{
 		fn("^", ts(tF8, tF8), tF8, powerFloat),
-		fn("^", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(decPower(r.dec(0), r.dec(1))) }),
+		fn("^", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(r.dec(0).Power(r.dec(1))) }),
 		fn("|/", ts(tF8), tF8, func(r *row) error {
 			x, err := sqrtFloat(r.f8(0))
 			if err != nil {

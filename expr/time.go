@@ -5,12 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
 
 // unixMicros is the Unix epoch in microseconds from 2000-01-01.
-const unixMicros = epochUnix * microsPerDay
+const unixMicros = -10957 * microsPerDay
 
 func clock() int64 { return time.Now().UnixMicro() + unixMicros }
 
@@ -39,28 +38,15 @@ func timeFuncs() []*Func {
 		})),
 		stable(fn("age", ts(tTS), tIv, func(r *row) error { return putAge(r, truncDay(local(r)), r.i8(0)) })),
 		stable(fn("age", ts(tTSTZ), tIv, func(r *row) error { return putAge(r, truncDay(local(r)), r.zone().ToLocal(r.i8(0))) })),
-		stable(fn("to_timestamp", ts(tF8), tTSTZ, func(r *row) error {
-			x := r.f8(0)
-			switch {
-			case math.IsInf(x, 1):
-				return r.putI8(types.TimestampInfinity)
-			case math.IsInf(x, -1):
-				return r.putI8(types.TimestampNegInfinity)
-			case math.IsNaN(x):
-				return pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp cannot be NaN")
-			case math.Abs(x) > 1e13:
-				return errTimestampRange
-			}
-			return r.putTS(int64(math.RoundToEven((x + epochUnix*86400) * 1e6)))
-		})),
-		fn("make_date", ts(tI4, tI4, tI4), tDate, makeDate),
-		fn("make_time", ts(tI4, tI4, tF8), tTime, func(r *row) error {
-			us, err := makeTime(r.i4(0), r.i4(1), r.f8(2))
+		fn("to_timestamp", ts(tF8), tTSTZ, func(r *row) error { return putI8Err(r)(types.ToTimestamp(r.f8(0))) }),
+		fn("make_date", ts(tI4, tI4, tI4), tDate, func(r *row) error {
+			d, err := types.MakeDate(r.i4(0), r.i4(1), r.i4(2))
 			if err != nil {
 				return err
 			}
-			return r.putI8(us)
+			return r.putI4(int(d))
 		}),
+		fn("make_time", ts(tI4, tI4, tF8), tTime, func(r *row) error { return putI8Err(r)(types.MakeTime(r.i4(0), r.i4(1), r.f8(2))) }),
 		fn("make_timestamp", ts(tI4, tI4, tI4, tI4, tI4, tF8), tTS, func(r *row) error { return makeTimestamp(r, nil) }),
 		stable(fn("make_timestamptz", ts(tI4, tI4, tI4, tI4, tI4, tF8), tTSTZ, func(r *row) error { return makeTimestamp(r, r.zone()) })),
 		fn("make_timestamptz", ts(tI4, tI4, tI4, tI4, tI4, tF8, tText), tTSTZ, func(r *row) error {
@@ -96,6 +82,7 @@ func timeFuncs() []*Func {
 		{Name: "make_interval", Args: ts(tI4, tI4, tI4, tI4, tI4, tI4, tF8), Optional: 7, Ret: tIv, MayFail: true, Eval: rows(makeInterval)},
 	}
 	out = append(out, truncFuncs()...)
+	out = append(out, formatFuncs()...)
 	return append(out, extractFuncs()...)
 }
 
@@ -120,193 +107,76 @@ func withZone(name string, arg, ret types.T, f func(r *row, z *types.Zone) error
 	}}
 }
 
-func errUnit(unit string, t types.T, known bool) error {
-	if !known {
-		return pgerr.New(pgerr.InvalidParameterValue, "unit \"%s\" not recognized for type %s", unit, t)
-	}
-	return pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type %s", unit, t)
-}
-
 func truncFuncs() []*Func {
-	trunc := func(r *row, t types.T, z *types.Zone) error {
-		us := r.i8(1)
-		raw := strings.ToLower(r.s(0))
-		unit := normalUnit(raw)
-		if infiniteTS(us) {
-			return r.putI8(us)
-		}
-		local := us
-		if z != nil {
-			local = z.ToLocal(us)
-		}
-		out, ok := truncLocal(unit, local)
-		if !ok {
-			return errUnit(raw, t, unit != "")
-		}
-		if z != nil {
-			switch unit {
-			case "hour", "minute", "second", "milliseconds", "microseconds":
-				out = us - (local - out)
-			default:
-				out = z.ToUTC(out)
-			}
-		}
-		return r.putI8(out)
+	zoned := func(r *row, z *types.Zone) error {
+		return putI8Err(r)(types.DateTruncZone(types.ParseField(r.s(0)), r.s(0), r.i8(1), z))
 	}
 	return []*Func{
-		fn("date_trunc", ts(tText, tTS), tTS, func(r *row) error { return trunc(r, tTS, nil) }),
-		stable(fn("date_trunc", ts(tText, tTSTZ), tTSTZ, func(r *row) error { return trunc(r, tTSTZ, r.zone()) })),
-		stable(fn("date_trunc", ts(tText, tTSTZ, tText), tTSTZ, func(r *row) error {
+		fn("date_trunc", ts(tText, tTS), tTS, func(r *row) error {
+			return putI8Err(r)(types.DateTrunc(types.ParseField(r.s(0)), r.s(0), r.i8(1)))
+		}),
+		stable(fn("date_trunc", ts(tText, tTSTZ), tTSTZ, func(r *row) error { return zoned(r, r.zone()) })),
+		fn("date_trunc", ts(tText, tTSTZ, tText), tTSTZ, func(r *row) error {
 			z, err := types.LoadZone(r.s(2))
 			if err != nil {
 				return err
 			}
-			return trunc(r, tTSTZ, z)
-		})),
+			return zoned(r, z)
+		}),
 		fn("date_trunc", ts(tText, tIv), tIv, func(r *row) error {
-			raw := strings.ToLower(r.s(0))
-			v, ok := truncInterval(normalUnit(raw), r.iv(1))
-			if !ok {
-				return errUnit(raw, tIv, normalUnit(raw) != "")
-			}
-			return r.putIv(v)
+			return putIvErr(r)(types.IntervalTrunc(types.ParseField(r.s(0)), r.s(0), r.iv(1)))
 		}),
 	}
 }
 
-func truncInterval(unit string, v types.IntervalValue) (types.IntervalValue, bool) {
-	months := func(n int32) (types.IntervalValue, bool) {
-		return types.IntervalValue{Months: v.Months / n * n}, true
+func putI8Err(r *row) func(int64, error) error {
+	return func(v int64, err error) error {
+		if err != nil {
+			return err
+		}
+		return r.putI8(v)
 	}
-	micros := func(n int64) (types.IntervalValue, bool) {
-		v.Micros -= v.Micros % n
-		return v, true
-	}
-	switch unit {
-	case "microseconds":
-		return v, true
-	case "milliseconds":
-		return micros(1000)
-	case "second":
-		return micros(1000000)
-	case "minute":
-		return micros(60000000)
-	case "hour":
-		return micros(3600000000)
-	case "day":
-		v.Micros = 0
-		return v, true
-	case "month":
-		return months(1)
-	case "quarter":
-		return months(3)
-	case "year":
-		return months(12)
-	case "decade":
-		return months(120)
-	case "century":
-		return months(1200)
-	case "millennium":
-		return months(12000)
-	}
-	return v, false
 }
 
 // fieldOf computes extract's value of argument 1.
-func fieldOf(r *row, t types.T) (v int64, scale int, err error) {
-	raw := strings.ToLower(r.s(0))
-	unit := normalUnit(raw)
-	ok := false
+func fieldOf(r *row, t types.T) (d types.Decimal, null bool, err error) {
+	name := r.s(0)
+	f := types.ParseField(name)
 	switch t.ID {
 	case types.Interval:
-		v, scale, ok = intervalField(unit, r.iv(1))
+		d, err = types.ExtractInterval(f, name, r.iv(1))
 	case types.Time:
-		switch unit {
-		case "hour", "minute", "second", "milliseconds", "microseconds":
-			v, scale, ok = field(unit, parts{tod: r.i8(1)}, 0, 0, false)
-		case "epoch":
-			v, scale, ok = r.i8(1), 6, true
-		}
+		d, err = types.ExtractTime(f, name, r.i8(1))
+	case types.Date:
+		return types.ExtractDate(f, name, r.d4(1))
 	case types.Timestamptz:
-		us := r.i8(1)
-		off := r.zone().Offset(us)
-		v, scale, ok = field(unit, splitLocal(us+int64(off)*1000000), us, off, true)
-	case types.Date:
-		us := int64(r.d4(1)) * microsPerDay
-		switch unit {
-		case "microseconds", "milliseconds", "second", "minute", "hour":
-		case "epoch":
-			v, ok = us/1000000-epochUnix*86400, true
-		default:
-			v, scale, ok = field(unit, splitLocal(us), us, 0, false)
-		}
+		return types.ExtractTimestamp(f, name, r.i8(1), r.zone())
 	default:
-		v, scale, ok = field(unit, splitLocal(r.i8(1)), r.i8(1), 0, false)
+		return types.ExtractTimestamp(f, name, r.i8(1), nil)
 	}
-	if unit == "julian" && (t.ID == types.Date || t.ID == types.Timestamp) {
-		return julian(r, t)
-	}
-	if !ok {
-		return 0, 0, errUnit(raw, t, unit != "")
-	}
-	return v, scale, nil
-}
-
-func julian(r *row, t types.T) (int64, int, error) {
-	if t.ID == types.Date {
-		return int64(r.d4(1)) + 2451545, 0, nil
-	}
-	days, tod := splitMicros(r.i8(1))
-	return (int64(days)+2451545)*1000000 + tod/86400, 6, nil
-}
-
-// infiniteField is extract of an infinite value: monotonic fields are infinite,
-// the others NULL.
-func infiniteField(r *row, t types.T) (f float64, null, infinite bool) {
-	switch t.ID {
-	case types.Date:
-		infinite = infiniteDate(r.d4(1))
-		f = float64(r.d4(1))
-	case types.Timestamp, types.Timestamptz:
-		infinite = infiniteTS(r.i8(1))
-		f = float64(r.i8(1))
-	}
-	if !infinite {
-		return 0, false, false
-	}
-	switch normalUnit(strings.ToLower(r.s(0))) {
-	case "year", "decade", "century", "millennium", "isoyear", "epoch", "julian":
-		return math.Inf(int(math.Copysign(1, f))), false, true
-	}
-	return 0, true, true
+	return d, false, err
 }
 
 func extractFuncs() []*Func {
 	out := []*Func{}
 	for _, t := range ts(tDate, tTime, tTS, tTSTZ, tIv) {
 		ext := fn("extract", ts(tText, t), tNum, func(r *row) error {
-			if f, null, inf := infiniteField(r, t); null {
-				return r.null()
-			} else if inf {
-				return r.putDec(types.DecimalFromFloat64(f))
-			}
-			v, scale, err := fieldOf(r, t)
+			d, null, err := fieldOf(r, t)
 			if err != nil {
 				return err
+			} else if null {
+				return r.null()
 			}
-			return r.putDec(types.DecimalFromScaled(v, scale))
+			return r.putDec(d)
 		})
 		part := fn("date_part", ts(tText, t), tF8, func(r *row) error {
-			if f, null, inf := infiniteField(r, t); null {
-				return r.null()
-			} else if inf {
-				return r.putF8(f)
-			}
-			v, scale, err := fieldOf(r, t)
+			d, null, err := fieldOf(r, t)
 			if err != nil {
 				return err
+			} else if null {
+				return r.null()
 			}
-			return r.putF8(float64(v) / math.Pow10(scale))
+			return r.putF8(d.Float64())
 		})
 		if t.ID == types.Timestamptz {
 			stable(ext)
@@ -317,74 +187,13 @@ func extractFuncs() []*Func {
 	return out
 }
 
-// putAge is the symbolic difference in years, months, days and time.
-func putAge(r *row, a, b int64) error {
-	if infiniteTS(a) || infiniteTS(b) {
-		return pgerr.New(pgerr.DatetimeFieldOverflow, "interval out of range")
-	}
-	sign := int64(1)
-	if a < b {
-		a, b, sign = b, a, -1
-	}
-	p, q := splitLocal(a), splitLocal(b)
-	months := (p.y-q.y)*12 + p.m - q.m
-	days := p.d - q.d
-	us := p.tod - q.tod
-	if us < 0 {
-		us += microsPerDay
-		days--
-	}
-	if days < 0 {
-		// Borrow a month, of the length of the earlier date's.
-		days += daysInMonth(q.y, q.m)
-		months--
-	}
-	return r.putIv(types.IntervalValue{Micros: sign * us, Days: int32(sign) * int32(days), Months: int32(sign) * int32(months)})
-}
-
-func civilDays(y, m, d int) (int64, bool) {
-	if y < -4714 || y > 5874897 || m < 1 || m > 12 || d < 1 || d > daysInMonth(y, m) {
-		return 0, false
-	}
-	return int64(types.CivilToDays(y, m, d)), true
-}
-
-func makeDate(r *row) error {
-	y := r.i4(0)
-	if y < 0 {
-		y++
-	} else if y == 0 {
-		y = math.MaxInt32
-	}
-	d, ok := civilDays(y, r.i4(1), r.i4(2))
-	if !ok {
-		return pgerr.New(pgerr.DatetimeFieldOverflow, "date field value out of range: %d-%02d-%02d", r.i4(0), r.i4(1), r.i4(2))
-	}
-	return r.putDate(d)
-}
-
-func makeTime(h, m int, s float64) (int64, error) {
-	us := int64(math.RoundToEven(s * 1e6))
-	if h < 0 || m < 0 || m > 59 || !(s >= 0 && s <= 60) || h > 24 || h == 24 && (m > 0 || s > 0) {
-		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "time field value out of range: %d:%02d:%02g", h, m, s)
-	}
-	return int64(h)*3600000000 + int64(m)*60000000 + us, nil
-}
+func putAge(r *row, a, b int64) error { return putIvErr(r)(types.Age(a, b)) }
 
 func makeTimestamp(r *row, z *types.Zone) error {
-	y := r.i4(0)
-	if y < 0 {
-		y++
-	}
-	d, ok := civilDays(y, r.i4(1), r.i4(2))
-	if !ok || r.i4(0) == 0 {
-		return pgerr.New(pgerr.DatetimeFieldOverflow, "date field value out of range: %d-%02d-%02d", r.i4(0), r.i4(1), r.i4(2))
-	}
-	tod, err := makeTime(r.i4(3), r.i4(4), r.f8(5))
+	us, err := types.MakeTimestamp(r.i4(0), r.i4(1), r.i4(2), r.i4(3), r.i4(4), r.f8(5))
 	if err != nil {
 		return err
 	}
-	us := d*microsPerDay + tod
 	if z != nil {
 		us = z.ToUTC(us)
 	}
@@ -404,27 +213,47 @@ func makeInterval(r *row) error {
 	return r.putIv(types.IntervalValue{Micros: us, Days: int32(days), Months: int32(months)})
 }
 
-// dateBin floors a timestamp to a stride from an origin.
+// dateBin is date_bin; time_bucket's origin is Monday, 3 January 2000.
 func dateBin(r *row) error {
-	iv, us := r.iv(0), r.i8(1)
-	origin := int64(0)
+	origin := int64(2 * microsPerDay)
 	if len(r.args) > 2 {
 		origin = r.i8(2)
-	} else {
-		origin = 2 * microsPerDay // a Monday
 	}
-	if infiniteTS(us) {
-		return r.putI8(us)
+	return putI8Err(r)(types.DateBin(r.iv(0), r.i8(1), origin))
+}
+
+// formatFuncs are to_char and its inverses.
+func formatFuncs() []*Func {
+	putErr := func(r *row) func(string, error) error {
+		return func(s string, err error) error {
+			if err != nil {
+				return err
+			}
+			return r.putS(s)
+		}
 	}
-	if infiniteTS(origin) {
-		return pgerr.New(pgerr.DatetimeFieldOverflow, "origin out of range")
+	number := func(t types.T, d func(r *row) types.Decimal) *Func {
+		return fn("to_char", ts(t, tText), tText, func(r *row) error { return putErr(r)(types.ToCharNumeric(d(r), r.s(1))) })
 	}
-	if iv.Months != 0 {
-		return pgerr.New(pgerr.FeatureNotSupported, "timestamps cannot be binned into intervals containing months or years")
+	return []*Func{
+		fn("to_char", ts(tTS, tText), tText, func(r *row) error { return putErr(r)(types.ToCharTimestamp(r.i8(0), r.s(1), nil)) }),
+		stable(fn("to_char", ts(tTSTZ, tText), tText, func(r *row) error {
+			return putErr(r)(types.ToCharTimestamp(r.i8(0), r.s(1), r.zone()))
+		})),
+		fn("to_char", ts(tIv, tText), tText, func(r *row) error { return putErr(r)(types.ToCharInterval(r.iv(0), r.s(1))) }),
+		number(tNum, func(r *row) types.Decimal { return r.dec(0) }),
+		number(tI4, func(r *row) types.Decimal { return types.DecimalFromInt64(r.int(0)) }),
+		number(tI8, func(r *row) types.Decimal { return types.DecimalFromInt64(r.int(0)) }),
+		number(tF8, func(r *row) types.Decimal { return types.DecimalFromFloat64(r.f8(0)) }),
+		stable(fn("to_timestamp", ts(tText, tText), tTSTZ, func(r *row) error {
+			return putI8Err(r)(types.ToTimestampFormat(r.s(0), r.s(1), r.zone()))
+		})),
+		fn("to_date", ts(tText, tText), tDate, func(r *row) error {
+			d, err := types.ToDateFormat(r.s(0), r.s(1))
+			if err != nil {
+				return err
+			}
+			return r.putI4(int(d))
+		}),
 	}
-	stride := iv.Micros + int64(iv.Days)*microsPerDay
-	if stride <= 0 {
-		return pgerr.New(pgerr.DatetimeFieldOverflow, "stride must be greater than zero")
-	}
-	return r.putTS(origin + floorDiv(us-origin, stride)*stride)
 }
