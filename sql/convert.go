@@ -233,8 +233,8 @@ func (c *converter) option(d *pg.DefElem) Option {
 	switch v := d.Arg.Node.(type) {
 	case *pg.Node_String_:
 		o.Kind, o.Value = OptString, v.String_.GetSval()
-	case *pg.Node_Boolean:
-		o.Kind, o.Value = OptWord, "false"
+	case *pg.Node_Boolean: // HEADER of the old COPY syntax stands for header 'true'
+		o.Kind, o.Value = OptString, "false"
 		if v.Boolean.GetBoolval() {
 			o.Value = "true"
 		}

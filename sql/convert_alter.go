@@ -1,11 +1,18 @@
 package sql
 
-import pg "github.com/pganalyze/pg_query_go/v6"
+import (
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
 
 // alterObject makes an ALTER with one action of the object that a statement
 // names either by relation or by object.
 func (c *converter) alterObject(a At, kind pg.ObjectType, r *pg.RangeVar, object *pg.Node, ifExists bool, act AlterAction) Stmt {
 	out := &Alter{At: a, Kind: objectKind(kind), IfExists: ifExists, Actions: []AlterAction{act}}
+	if r == nil && (object.GetObjectWithArgs() != nil || !namedKinds[out.Kind]) {
+		c.unsupported(a, "ALTER "+strings.ToUpper(out.Kind), "Drop the object and create it again.")
+	}
 	if r != nil {
 		out.Name = c.rangeName(r)
 	} else {

@@ -282,9 +282,21 @@ func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
 	return out
 }
 
+// namedKinds has the kinds of objects that a name alone, or a name with argument
+// types, identifies.
+var namedKinds = map[string]bool{
+	"table": true, "view": true, "materialized view": true, "index": true, "schema": true, "sequence": true,
+	"type": true, "domain": true, "function": true, "procedure": true, "routine": true, "aggregate": true,
+	"foreign table": true, "extension": true, "collation": true, "database": true, "role": true, "column": true,
+	"constraint": true,
+}
+
 func (c *converter) drop(s *pg.DropStmt, a At) Stmt {
 	out := &Drop{At: a, Kind: objectKind(s.RemoveType), IfExists: s.MissingOk,
 		Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE, Concurrently: s.Concurrent}
+	if !namedKinds[out.Kind] {
+		c.unsupported(a, "DROP "+strings.ToUpper(out.Kind), "")
+	}
 	for _, n := range s.Objects {
 		t := DropTarget{Name: c.objectName(n)}
 		if f := n.GetObjectWithArgs(); f != nil {

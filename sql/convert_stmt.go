@@ -391,6 +391,12 @@ func (c *converter) grantRole(s *pg.GrantRoleStmt, a At) Stmt {
 
 func (c *converter) comment(s *pg.CommentStmt, a At) Stmt {
 	out := &Comment{At: a, Kind: objectKind(s.Objtype), Text: s.Comment, Null: s.Comment == ""}
+	if !namedKinds[out.Kind] {
+		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind), "")
+	}
+	if f := s.Object.GetObjectWithArgs(); f != nil && !f.ArgsUnspecified {
+		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind)+" with argument types", "Leave the argument types out.")
+	}
 	if s.Objtype == pg.ObjectType_OBJECT_COLUMN || s.Objtype == pg.ObjectType_OBJECT_TABCONSTRAINT {
 		parts := nodeStrings(s.Object.GetList().GetItems())
 		if len(parts) > 1 {

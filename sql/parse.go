@@ -17,6 +17,16 @@ import (
 // which StreamDB lacks becomes *Unsupported, with its error inside. The result
 // shares memory with text.
 func Parse(text string) (out []Parsed, err error) {
+	defer func() { // a fault of ours in one client's text must not end the others' sessions
+		if r := recover(); r != nil {
+			out, err = nil, pgerr.New(pgerr.Internal, "internal error in the parser: %v", r)
+		}
+	}()
+	return parse(text)
+}
+
+// parse is Parse without the net for panics.
+func parse(text string) (out []Parsed, err error) {
 	if i := invalidUTF8(text); i >= 0 {
 		return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", text[i])
 	}

@@ -1,0 +1,12 @@
+SELECT n.nspname AS "Schema", c.relname AS "Name", CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' END AS "Type", pg_catalog.pg_get_userbyid(c.relowner) AS "Owner" FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', '') AND n.nspname !~ '^pg_toast' AND pg_catalog.pg_table_is_visible(c.oid) ORDER BY 1, 2;
+SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(t)$' COLLATE pg_catalog.default;
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), (SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum AND a.atthasdef), a.attnotnull, (SELECT c.collname FROM pg_catalog.pg_collation c, pg_catalog.pg_type t WHERE c.oid = a.attcollation AND t.oid = a.atttypid AND a.attcollation <> t.typcollation) AS attcollation FROM pg_catalog.pg_attribute a WHERE a.attrelid = '16384' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum;
+SELECT (information_schema._pg_expandarray(i.indkey)).n, i.indkey[0] FROM pg_index i WHERE i.indrelid = 't'::regclass AND i.indisprimary;
+WITH RECURSIVE tree (oid, kind, depth) AS (SELECT t.oid, t.typtype::text, 0 FROM pg_catalog.pg_type AS t WHERE t.oid = any ($1::oid[]) UNION ALL SELECT e.typelem, 'e', tree.depth + 1 FROM pg_catalog.pg_type e INNER JOIN tree ON e.oid = tree.oid) SELECT DISTINCT * FROM tree ORDER BY depth DESC;
+SELECT array_agg(a.attname ORDER BY k.ord) FROM unnest(ARRAY[1, 2]) WITH ORDINALITY AS k (num, ord) JOIN pg_attribute a ON a.attnum = k.num;
+SELECT generate_series(1, array_upper(current_schemas(false), 1)), s.r, (current_schemas(false))[s.r] AS nspname FROM generate_series(1, 3) AS s (r);
+SELECT c.table_name, c.is_nullable = 'YES', c.character_maximum_length FROM information_schema.columns AS c JOIN information_schema.tables USING (table_schema, table_name) WHERE table_schema = CURRENT_SCHEMA() AND table_name = $1;
+SET extra_float_digits = 3;
+SELECT set_config('search_path', '', false);
+SELECT pg_catalog.version();
+SELECT current_setting('server_version_num')::int / 100 AS version;
