@@ -185,6 +185,10 @@ func newOperator(p plan.Node, b *opBase) (Operator, error) {
 		return newHashAgg(p, b)
 	case *plan.Join:
 		return newHashJoin(p, b)
+	case *plan.Window:
+		return newWindow(p, b)
+	case *plan.Apply:
+		return newApply(p, b)
 	case *plan.SetOp:
 		return newSetOp(p, b), nil
 	case *plan.TopN:

@@ -1,0 +1,208 @@
+package exec
+
+import (
+	"bytes"
+	"sort"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+const invalidFrameSize pgerr.Code = "22013"
+
+// frame computes the rows [lo, hi) that each row of a partition sees.
+type frame struct {
+	f          plan.Frame
+	start, end int64         // offsets of ROWS and GROUPS
+	key        *expr.Program // the order value of RANGE with offsets, or nil
+	startAt    *expr.Program // order value at which the frame starts
+	endAt      *expr.Program
+	order      expr.SortKey
+	lo, hi     []int
+	keys       [][]byte
+}
+
+func newFrame(b *opBase, p *plan.Window, f plan.Frame, ts []types.T) (*frame, error) {
+	r := &frame{f: f}
+	for _, x := range []struct {
+		e     expr.Expr
+		kind  plan.BoundKind
+		what  string
+		at    *int64
+		value **expr.Program
+	}{{f.StartOffset, f.Start, "starting", &r.start, &r.startAt}, {f.EndOffset, f.End, "ending", &r.end, &r.endAt}} {
+		if x.kind != plan.Preceding && x.kind != plan.Following {
+			continue
+		}
+		d, err := expr.EvalConst(b.ctx.Expr, x.e)
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			return nil, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", x.what)
+		}
+		if f.Mode != plan.Range {
+			*x.at = d.(int64)
+			if *x.at < 0 {
+				return nil, pgerr.New(invalidFrameSize, "frame %s offset must not be negative", x.what)
+			}
+			continue
+		}
+		r.order = p.Order[0]
+		if *x.value, err = r.rangeBound(d, x.e.Type(), x.kind, ts); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// rangeBound compiles order value ∓ offset.
+func (r *frame) rangeBound(d types.Datum, off types.T, kind plan.BoundKind, ts []types.T) (*expr.Program, error) {
+	zero, err := types.ParseText(off, "0", &types.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if expr.CompareDatums(off, d, zero) < 0 {
+		return nil, pgerr.New(invalidFrameSize, "invalid preceding or following size in window function")
+	}
+	var key expr.Expr = &expr.Col{Index: r.order.Col, Typ: ts[r.order.Col]}
+	switch key.Type().ID {
+	case types.Date:
+		key = &expr.Cast{Arg: key, To: types.TTimestamp}
+	case types.Time:
+		return nil, pgerr.Unsupported("RANGE with an offset over a column of type time", "")
+	}
+	if r.key == nil {
+		if r.key, err = expr.Compile(key); err != nil {
+			return nil, err
+		}
+	}
+	name := "+"
+	if (kind == plan.Preceding) != r.order.Desc {
+		name = "-"
+	}
+	fn, err := expr.ResolveOp(name, key.Type(), off)
+	if err != nil {
+		return nil, err
+	}
+	return expr.Compile(&expr.Call{Fn: fn, Args: []expr.Expr{key, &expr.Const{Val: d, Typ: off}}, Typ: key.Type()})
+}
+
+// bounds fills lo and hi for a partition.
+func (r *frame) bounds(c *expr.Ctx, p *partition) error {
+	n := p.rows.Rows
+	r.lo, r.hi = append(r.lo[:0], make([]int, n)...), append(r.hi[:0], make([]int, n)...)
+	if r.f.Mode == plan.Range && r.key != nil {
+		if err := r.rangeKeys(c, p); err != nil {
+			return err
+		}
+	}
+	var err error
+	for i := range n {
+		r.lo[i] = r.bound(p, i, r.f.Start, r.start, false)
+		r.hi[i] = r.bound(p, i, r.f.End, r.end, true)
+	}
+	if r.f.Mode == plan.Range {
+		if r.startAt != nil {
+			err = r.rangeSearch(c, p, r.startAt, r.lo, false)
+		}
+		if err == nil && r.endAt != nil {
+			err = r.rangeSearch(c, p, r.endAt, r.hi, true)
+		}
+	}
+	for i := range n {
+		r.hi[i] = max(r.hi[i], r.lo[i])
+	}
+	return err
+}
+
+// bound returns one end of row i's frame; RANGE with an offset is left to
+// rangeSearch.
+func (r *frame) bound(p *partition, i int, kind plan.BoundKind, off int64, end bool) int {
+	n := p.rows.Rows
+	after := 0
+	if end {
+		after = 1
+	}
+	// Offsets larger than the partition are as good as its size.
+	k := int(min(off, int64(n)))
+	switch kind {
+	case plan.UnboundedPreceding:
+		return 0
+	case plan.UnboundedFollowing:
+		return n
+	case plan.Preceding:
+		k = -k
+	case plan.CurrentRow:
+		k = 0
+	}
+	if r.f.Mode == plan.Rows {
+		return min(max(i+k+after, 0), n)
+	}
+	g := p.group[i] + k + after
+	return p.starts[min(max(g, 0), len(p.starts)-1)]
+}
+
+// rangeKeys computes the sort keys that rangeSearch compares with.
+func (r *frame) rangeKeys(c *expr.Ctx, p *partition) error {
+	v, err := r.key.Eval(c, p.rows)
+	if err != nil {
+		return err
+	}
+	r.keys = r.sortKeys(r.keys[:0], v, p.rows.Rows)
+	return nil
+}
+
+func (r *frame) sortKeys(dst [][]byte, v vec.Vector, n int) [][]byte {
+	one := &vec.Chunk{Rows: n, Cols: []vec.Vector{v}}
+	for i := range n {
+		dst = append(dst, vec.AppendKey(nil, one, []int{0}, []bool{r.order.Desc}, []bool{r.order.NullsFirst}, i))
+	}
+	return dst
+}
+
+// rangeSearch finds where each row's frame starts or ends by value.
+func (r *frame) rangeSearch(c *expr.Ctx, p *partition, at *expr.Program, dst []int, end bool) error {
+	v, err := at.Eval(c, p.rows)
+	if err != nil {
+		return err
+	}
+	for i, k := range r.sortKeys(nil, v, p.rows.Rows) {
+		dst[i] = sort.Search(len(r.keys), func(j int) bool {
+			d := bytes.Compare(r.keys[j], k)
+			return d > 0 || d == 0 && !end
+		})
+	}
+	return nil
+}
+
+// excluded returns up to two ranges of rows that EXCLUDE takes out of row i's
+// frame.
+func (r *frame) excluded(p *partition, i int) [2][2]int {
+	gs, ge := p.starts[p.group[i]], p.starts[p.group[i]+1]
+	switch r.f.Exclude {
+	case plan.ExcludeCurrent:
+		return [2][2]int{{i, i + 1}}
+	case plan.ExcludeGroup:
+		return [2][2]int{{gs, ge}}
+	case plan.ExcludeTies:
+		return [2][2]int{{gs, i}, {i + 1, ge}}
+	}
+	return [2][2]int{}
+}
+
+// each calls f for the rows of row i's frame in order until it returns false.
+func (r *frame) each(p *partition, i int, f func(j int) bool) {
+	x := r.excluded(p, i)
+	for j := r.lo[i]; j < r.hi[i]; j++ {
+		if j >= x[0][0] && j < x[0][1] || j >= x[1][0] && j < x[1][1] {
+			continue
+		}
+		if !f(j) {
+			return
+		}
+	}
+}
