@@ -108,7 +108,7 @@ func TestWindowModel(t *testing.T) {
 			End: plan.Following, EndOffset: int8Const(2), Exclude: ex}
 		g := plan.Frame{Mode: plan.Range, Start: plan.UnboundedPreceding, End: plan.UnboundedFollowing, Exclude: ex}
 		p := over(in, []int{0}, []expr.SortKey{{Col: 1, Desc: true}},
-			winAgg(t, in, "sum", f, 1), winAgg(t, in, "min", g, 2), winAgg(t, in, "array_agg", f, 2),
+			winAgg(t, in, "sum", f, 1), winAgg(t, in, "min", g, 2), winAgg(t, in, "max", f, 2),
 			plan.WindowFunc{Name: "last_value", Args: []int{2}, Frame: f, Typ: types.TText})
 		model(t, p, 4, oneInput)
 	}
