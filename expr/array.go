@@ -1,0 +1,376 @@
+package expr
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+func sameAs(k int) func([]types.T) types.T { return func(a []types.T) types.T { return a[k] } }
+
+func elemOf(k int) func([]types.T) types.T {
+	return func(a []types.T) types.T { return a[k].ElemType() }
+}
+
+// poly gives a function a result type that depends on its arguments.
+func poly(f *Func, ret func([]types.T) types.T) *Func { f.RetFn = ret; return f }
+
+// elemBytes returns argument k in the form array elements are stored in.
+func (r *row) elemBytes(k int) (b []byte, null bool) {
+	if r.isNull(k) {
+		return nil, true
+	}
+	if v, ok := r.args[k].(*vec.Bytes); ok {
+		return v.At(r.i), false
+	}
+	return types.AppendElem(nil, r.datum(k)), false
+}
+
+func (r *row) view(k int) types.ArrayView { return types.ViewArray(r.b(k)) }
+
+func arrayFuncs() []*Func {
+	dimension := func(f func(v types.ArrayView, d int) int) func(r *row) error {
+		return func(r *row) error {
+			v, d := r.view(0), r.i4(1)
+			if d < 1 || d > v.Dims() {
+				return r.null()
+			}
+			return r.putI4(f(v, d-1))
+		}
+	}
+	length := func(v types.ArrayView, d int) int { return v.DimLen(d) }
+	lower := func(v types.ArrayView, d int) int { return v.Lower(d) }
+	upper := func(v types.ArrayView, d int) int { return v.Lower(d) + v.DimLen(d) - 1 }
+	out := []*Func{
+		safe(fn("array_length", ts(AnyArray, tI4), tI4, dimension(length))),
+		safe(fn("array_lower", ts(AnyArray, tI4), tI4, dimension(lower))),
+		safe(fn("array_upper", ts(AnyArray, tI4), tI4, dimension(upper))),
+		safe(fn("cardinality", ts(AnyArray), tI4, func(r *row) error { v := r.view(0); return r.putI4(v.Len()) })),
+		safe(fn("array_ndims", ts(AnyArray), tI4, func(r *row) error {
+			v := r.view(0)
+			if v.Dims() == 0 {
+				return r.null()
+			}
+			return r.putI4(v.Dims())
+		})),
+		safe(fn("array_dims", ts(AnyArray), tText, arrayDims)),
+		poly(fnNulls("array_append", ts(AnyCompatibleArray, AnyCompatible), types.T{}, func(r *row) error { return arrayAdd(r, 0, 1, false) }), sameAs(0)),
+		poly(fnNulls("array_prepend", ts(AnyCompatible, AnyCompatibleArray), types.T{}, func(r *row) error { return arrayAdd(r, 1, 0, true) }), sameAs(1)),
+		poly(fnNulls("array_cat", ts(AnyCompatibleArray, AnyCompatibleArray), types.T{}, arrayCat), sameAs(0)),
+		fnNulls("array_position", ts(AnyCompatibleArray, AnyCompatible), tI4, arrayPosition),
+		fnNulls("array_position", ts(AnyCompatibleArray, AnyCompatible, tI4), tI4, arrayPosition),
+		fnNulls("array_positions", ts(AnyCompatibleArray, AnyCompatible), types.ArrayOf(types.Int4), arrayPositions),
+		poly(fnNulls("array_remove", ts(AnyCompatibleArray, AnyCompatible), types.T{}, func(r *row) error { return arrayReplace(r, true) }), sameAs(0)),
+		poly(fnNulls("array_replace", ts(AnyCompatibleArray, AnyCompatible, AnyCompatible), types.T{}, func(r *row) error { return arrayReplace(r, false) }), sameAs(0)),
+		stable(safe(fn("array_to_string", ts(AnyArray, tText), tText, arrayToString))),
+		stable(safe(fnNulls("array_to_string", ts(AnyArray, tText, tText), tText, arrayToString))),
+		safe(fnNulls("string_to_array", ts(tText, tText), tTextArray, stringToArray)),
+		safe(fnNulls("string_to_array", ts(tText, tText, tText), tTextArray, stringToArray)),
+		poly(safe(fn("array_subscript", ts(AnyArray, tI4), types.T{}, func(r *row) error {
+			v := r.view(0)
+			b, null := v.Subscript(r.i4(1))
+			appendElem(r.dst, r.dst.Type().Kind(), b, null)
+			return nil
+		})), elemOf(0)),
+		poly(fnNulls("array_slice", ts(AnyArray, tI4, tI4), types.T{}, arraySlice), sameAs(0)),
+		poly(fn("trim_array", ts(AnyArray, tI4), types.T{}, trimArray), sameAs(0)),
+		poly(fnNulls("array_fill", ts(AnyElement, types.ArrayOf(types.Int4)), types.T{}, arrayFill), func(a []types.T) types.T { return arrayOf(a[0]) }),
+	}
+	return out
+}
+
+func arrayOps() []*Func {
+	b := types.TBool
+	return []*Func{
+		safe(fn("@>", ts(AnyArray, AnyArray), b, func(r *row) error { return r.putBool(types.ArrayContains(r.typ(0), r.b(0), r.b(1))) })),
+		safe(fn("<@", ts(AnyArray, AnyArray), b, func(r *row) error { return r.putBool(types.ArrayContains(r.typ(0), r.b(1), r.b(0))) })),
+		safe(fn("&&", ts(AnyArray, AnyArray), b, func(r *row) error { return r.putBool(types.ArrayOverlaps(r.typ(0), r.b(0), r.b(1))) })),
+		poly(fnNulls("||", ts(AnyCompatibleArray, AnyCompatibleArray), types.T{}, arrayCat), sameAs(0)),
+		poly(fnNulls("||", ts(AnyCompatibleArray, AnyCompatible), types.T{}, func(r *row) error { return arrayAdd(r, 0, 1, false) }), sameAs(0)),
+		poly(fnNulls("||", ts(AnyCompatible, AnyCompatibleArray), types.T{}, func(r *row) error { return arrayAdd(r, 1, 0, true) }), sameAs(1)),
+	}
+}
+
+func arrayDims(r *row) error {
+	v := r.view(0)
+	if v.Dims() == 0 {
+		return r.null()
+	}
+	var b []byte
+	for i := range v.Dims() {
+		b = append(types.AppendInt(append(b, '['), int64(v.Lower(i))), ':')
+		b = append(types.AppendInt(b, int64(v.Lower(i)+v.DimLen(i)-1)), ']')
+	}
+	return r.putB(b)
+}
+
+func arrayAdd(r *row, arr, elem int, front bool) error {
+	var a []byte
+	if !r.isNull(arr) {
+		a = r.b(arr)
+	}
+	e, null := r.elemBytes(elem)
+	d := r.dst.(*vec.Bytes)
+	at := len(d.Data)
+	out, err := types.AppendArrayAppend(d.Data, a, e, null, front)
+	if err != nil {
+		d.Data = d.Data[:at]
+		return err
+	}
+	d.Data = out
+	d.Finish()
+	return nil
+}
+
+func arrayCat(r *row) error {
+	switch {
+	case r.isNull(0) && r.isNull(1):
+		return r.null()
+	case r.isNull(0):
+		return r.putB(r.b(1))
+	case r.isNull(1):
+		return r.putB(r.b(0))
+	}
+	b, err := types.AppendArrayConcat(nil, r.b(0), r.b(1))
+	if err != nil {
+		return err
+	}
+	return r.putB(b)
+}
+
+func arrayPosition(r *row) error {
+	if r.isNull(0) {
+		return r.null()
+	}
+	v := r.view(0)
+	if v.Dims() > 1 {
+		return pgerr.New(pgerr.FeatureNotSupported, "searching for elements in multidimensional arrays is not supported")
+	}
+	from := 1
+	if v.Dims() == 1 {
+		from = v.Lower(0)
+	}
+	if len(r.args) > 2 {
+		if r.isNull(2) {
+			return pgerr.New(pgerr.NullValueNotAllowed, "initial position must not be null")
+		}
+		from = r.i4(2)
+	}
+	e, null := r.elemBytes(1)
+	p := types.ArrayPosition(r.typ(0), r.b(0), e, null, from)
+	if p == 0 {
+		return r.null()
+	}
+	return r.putI4(p)
+}
+
+// equalElem compares stored elements; NULLs are alike.
+func equalElem(t types.T, a []byte, an bool, b []byte, bn bool) bool {
+	if an || bn {
+		return an && bn
+	}
+	k := t.Kind()
+	if k == types.KBytes {
+		return types.CompareBytes(t, a, b) == 0
+	}
+	return types.Compare(t, types.ElemDatum(k, a), types.ElemDatum(k, b)) == 0
+}
+
+func arrayPositions(r *row) error {
+	if r.isNull(0) {
+		return r.null()
+	}
+	v := r.view(0)
+	e, null := r.elemBytes(1)
+	var out []types.Datum
+	for i := range v.Len() {
+		if b, bn := v.At(i); equalElem(r.typ(0).ElemType(), b, bn, e, null) {
+			out = append(out, int32(i+v.Lower(0)))
+		}
+	}
+	return r.put(types.ArrayDatum(out))
+}
+
+// arrayReplace is array_remove and array_replace.
+func arrayReplace(r *row, remove bool) error {
+	if r.isNull(0) {
+		return r.null()
+	}
+	v := r.view(0)
+	if remove && v.Dims() > 1 {
+		return pgerr.New(pgerr.FeatureNotSupported, "removing elements from multidimensional arrays is not supported")
+	}
+	old, oldNull := r.elemBytes(1)
+	var b types.ArrayBuilder
+	for i := range v.Len() {
+		e, null := v.At(i)
+		if equalElem(r.typ(0).ElemType(), e, null, old, oldNull) {
+			if remove {
+				continue
+			}
+			e, null = r.elemBytes(2)
+		}
+		if null {
+			b.AddNull()
+		} else {
+			b.Add(e)
+		}
+	}
+	if remove {
+		return r.putB(b.Append(nil))
+	}
+	return r.putB(shaped(dimsOf(v), &b))
+}
+
+func dimsOf(v types.ArrayView) []int32 {
+	var dims []int32
+	for i := range v.Dims() {
+		dims = append(dims, int32(v.DimLen(i)), int32(v.Lower(i)))
+	}
+	return dims
+}
+
+func arrayToString(r *row) error {
+	if r.isNull(0) || r.isNull(1) {
+		return r.null()
+	}
+	v := r.view(0)
+	et := r.typ(0).ElemType()
+	var b []byte
+	any := false
+	for i := range v.Len() {
+		e, null := v.At(i)
+		if null && (len(r.args) < 3 || r.isNull(2)) {
+			continue
+		}
+		if any {
+			b = append(b, r.b(1)...)
+		}
+		any = true
+		switch {
+		case null:
+			b = append(b, r.b(2)...)
+		case et.Kind() == types.KBytes:
+			b = types.AppendTextBytes(b, et, e, r.c.options())
+		default:
+			b = types.AppendText(b, et, types.ElemDatum(et.Kind(), e), r.c.options())
+		}
+	}
+	return r.putB(b)
+}
+
+// splitString splits as string_to_array does; a NULL separator gives characters.
+func splitString(s, sep string, sepNull bool) []string {
+	switch {
+	case s == "":
+		return nil
+	case sepNull:
+		var out []string
+		for len(s) > 0 {
+			_, n := utf8.DecodeRuneInString(s)
+			out, s = append(out, s[:n]), s[n:]
+		}
+		return out
+	case sep == "":
+		return []string{s}
+	}
+	return strings.Split(s, sep)
+}
+
+func stringToArray(r *row) error {
+	if r.isNull(0) {
+		return r.null()
+	}
+	sep := ""
+	if !r.isNull(1) {
+		sep = r.s(1)
+	}
+	var b types.ArrayBuilder
+	for _, p := range splitString(r.s(0), sep, r.isNull(1)) {
+		if len(r.args) > 2 && !r.isNull(2) && p == r.s(2) {
+			b.AddNull()
+		} else {
+			b.Add([]byte(p))
+		}
+	}
+	return r.putB(b.Append(nil))
+}
+
+// arraySlice is a[lo:hi] of a one-dimensional array; NULL bounds are open.
+func arraySlice(r *row) error {
+	if r.isNull(0) {
+		return r.null()
+	}
+	v := r.view(0)
+	if v.Dims() > 1 {
+		return pgerr.Unsupported("a slice of a multidimensional array", "")
+	}
+	if v.Dims() == 0 {
+		return r.putB(r.b(0))
+	}
+	lo, hi := v.Lower(0), v.Lower(0)+v.DimLen(0)-1
+	if !r.isNull(1) {
+		lo = max(lo, r.i4(1))
+	}
+	if !r.isNull(2) {
+		hi = min(hi, r.i4(2))
+	}
+	return r.putB(subArray(v, lo-v.Lower(0), hi-v.Lower(0)+1))
+}
+
+func subArray(v types.ArrayView, from, to int) []byte {
+	var b types.ArrayBuilder
+	for i := from; i < to; i++ {
+		if e, null := v.At(i); null {
+			b.AddNull()
+		} else {
+			b.Add(e)
+		}
+	}
+	return b.Append(nil)
+}
+
+func trimArray(r *row) error {
+	v, n := r.view(0), r.i4(1)
+	if n < 0 || n > v.Len() {
+		return pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d", v.Len())
+	}
+	return r.putB(subArray(v, 0, v.Len()-n))
+}
+
+func arrayFill(r *row) error {
+	if r.isNull(1) {
+		return pgerr.New(pgerr.NullValueNotAllowed, "dimension array or low bound array cannot be null")
+	}
+	dv := r.view(1)
+	dims := make([]int32, 0, 2*dv.Len())
+	n := 1
+	for i := range dv.Len() {
+		b, null := dv.At(i)
+		if null {
+			return pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
+		}
+		d := types.ElemDatum(types.KInt32, b).(int32)
+		if d < 0 || n > 1<<20 {
+			return pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
+		}
+		n *= int(d)
+		dims = append(dims, d, 1)
+	}
+	if dv.Len() == 0 || n > 1<<24 {
+		n = 0
+	}
+	e, null := r.elemBytes(0)
+	var b types.ArrayBuilder
+	for range n {
+		if null {
+			b.AddNull()
+		} else {
+			b.Add(e)
+		}
+	}
+	return r.putB(shaped(dims, &b))
+}

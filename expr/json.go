@@ -1,0 +1,405 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+var (
+	tJSON, tJSONB = types.TJSON, types.TJSONB
+	tTextArray    = types.ArrayOf(types.Text)
+)
+
+// textElems returns the elements of a text array; a NULL element is marked.
+func textElems(b []byte) (out []string, hasNull bool) {
+	v := types.ViewArray(b)
+	for i := range v.Len() {
+		e, null := v.At(i)
+		hasNull = hasNull || null
+		out = append(out, string(e))
+	}
+	return out, hasNull
+}
+
+// putJSON ends with a raw JSON value, as JSON or as text.
+func (r *row) putJSON(val []byte, ok, asText bool) error {
+	if !ok {
+		return r.null()
+	}
+	if asText {
+		t, null := types.JSONAsText(val)
+		if null {
+			return r.null()
+		}
+		val = t
+	}
+	return r.putB(val)
+}
+
+// jsonAccess makes the rows of -> and ->> and their paths for json and jsonb.
+func jsonAccess() []*Func {
+	var out []*Func
+	for _, t := range ts(tJSON, tJSONB) {
+		for _, text := range []bool{false, true} {
+			ret, op, path := t, "->", "#>"
+			if text {
+				ret, op, path = tText, "->>", "#>>"
+			}
+			out = append(out,
+				safe(fn(op, ts(t, tText), ret, func(r *row) error {
+					if len(r.b(0)) == 0 || firstByte(r.b(0)) != '{' {
+						return r.null()
+					}
+					v, ok := types.JSONField(r.b(0), r.s(1))
+					return r.putJSON(v, ok, text)
+				})),
+				safe(fn(op, ts(t, tI4), ret, func(r *row) error {
+					if firstByte(r.b(0)) != '[' {
+						return r.null()
+					}
+					v, ok := types.JSONIndex(r.b(0), r.i4(1))
+					return r.putJSON(v, ok, text)
+				})),
+				safe(fn(path, ts(t, tTextArray), ret, func(r *row) error {
+					keys, hasNull := textElems(r.b(1))
+					if hasNull {
+						return r.null()
+					}
+					v, ok := types.JSONPath(r.b(0), keys)
+					return r.putJSON(v, ok, text)
+				})))
+		}
+	}
+	return out
+}
+
+func firstByte(b []byte) byte {
+	for _, c := range b {
+		if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return c
+		}
+	}
+	return 0
+}
+
+func jsonOps() []*Func {
+	bytesErr := func(r *row) func([]byte, error) error {
+		return func(b []byte, err error) error {
+			if err != nil {
+				return err
+			}
+			return r.putB(b)
+		}
+	}
+	existsAll := func(all bool) func(r *row) error {
+		return func(r *row) error {
+			v := types.ViewArray(r.b(1))
+			for i := range v.Len() {
+				e, null := v.At(i)
+				if !null && types.JSONBExists(r.b(0), string(e)) != all {
+					return r.putBool(!all)
+				}
+			}
+			return r.putBool(all)
+		}
+	}
+	out := []*Func{
+		safe(fn("@>", ts(tJSONB, tJSONB), types.TBool, func(r *row) error { return r.putBool(types.JSONBContains(r.b(0), r.b(1))) })),
+		safe(fn("<@", ts(tJSONB, tJSONB), types.TBool, func(r *row) error { return r.putBool(types.JSONBContains(r.b(1), r.b(0))) })),
+		safe(fn("?", ts(tJSONB, tText), types.TBool, func(r *row) error { return r.putBool(types.JSONBExists(r.b(0), r.s(1))) })),
+		safe(fn("?|", ts(tJSONB, tTextArray), types.TBool, existsAll(false))),
+		safe(fn("?&", ts(tJSONB, tTextArray), types.TBool, existsAll(true))),
+		safe(fn("||", ts(tJSONB, tJSONB), tJSONB, func(r *row) error { return r.putB(types.AppendJSONBConcat(nil, r.b(0), r.b(1))) })),
+		fn("-", ts(tJSONB, tText), tJSONB, func(r *row) error { return bytesErr(r)(types.AppendJSONBDelete(nil, r.b(0), r.s(1))) }),
+		fn("-", ts(tJSONB, tI4), tJSONB, func(r *row) error { return bytesErr(r)(types.AppendJSONBDeleteIndex(nil, r.b(0), r.i4(1))) }),
+		fn("-", ts(tJSONB, tTextArray), tJSONB, func(r *row) error {
+			keys, _ := textElems(r.b(1))
+			b := r.b(0)
+			var err error
+			for _, k := range keys {
+				if b, err = types.AppendJSONBDelete(nil, b, k); err != nil {
+					return err
+				}
+			}
+			return r.putB(b)
+		}),
+		fn("#-", ts(tJSONB, tTextArray), tJSONB, func(r *row) error {
+			keys, _ := textElems(r.b(1))
+			return bytesErr(r)(types.AppendJSONBDeletePath(nil, r.b(0), keys))
+		}),
+	}
+	return append(out, jsonAccess()...)
+}
+
+func jsonFuncs() []*Func {
+	var out []*Func
+	both := func(name string, args func(t types.T) []types.T, ret types.T, f func(r *row, t types.T) error) {
+		for _, t := range ts(tJSON, tJSONB) {
+			to := ret
+			if ret == tJSON {
+				to = t
+			}
+			out = append(out, fn(strings.Replace(name, "json", t.TypName(), 1), args(t), to, func(r *row) error { return f(r, t) }))
+		}
+	}
+	one := func(t types.T) []types.T { return ts(t) }
+	both("json_typeof", one, tText, func(r *row, _ types.T) error { return r.putS(types.JSONType(r.b(0))) })
+	both("json_array_length", one, tI4, func(r *row, _ types.T) error {
+		if firstByte(r.b(0)) != '[' {
+			what := "a scalar"
+			if firstByte(r.b(0)) == '{' {
+				what = "a non-array"
+			}
+			return pgerr.New(pgerr.InvalidParameterValue, "cannot get array length of %s", what)
+		}
+		return r.putI4(types.JSONLen(r.b(0)))
+	})
+	both("json_strip_nulls", one, tJSON, func(r *row, t types.T) error {
+		return r.putB(types.AppendJSONBStripNulls(nil, r.b(0)))
+	})
+	for _, text := range []bool{false, true} {
+		name, ret := "json_extract_path", tJSON
+		if text {
+			name, ret = "json_extract_path_text", tText
+		}
+		both(name, func(t types.T) []types.T { return ts(t, tText) }, ret, func(r *row, _ types.T) error {
+			var keys []string
+			for k := 1; k < len(r.args); k++ {
+				keys = append(keys, r.s(k))
+			}
+			v, ok := types.JSONPath(r.b(0), keys)
+			return r.putJSON(v, ok, text)
+		})
+		out[len(out)-1].Variadic, out[len(out)-2].Variadic = true, true
+	}
+	out = append(out,
+		safe(fn("jsonb_pretty", ts(tJSONB), tText, func(r *row) error { return r.putB(types.AppendJSONBPretty(nil, r.b(0))) })),
+		jsonbEdit("jsonb_set", types.AppendJSONBSet, true), jsonbEdit("jsonb_insert", types.AppendJSONBInsert, false),
+		safe(fn("jsonb_contains", ts(tJSONB, tJSONB), types.TBool, func(r *row) error { return r.putBool(types.JSONBContains(r.b(0), r.b(1))) })),
+		safe(fn("jsonb_exists", ts(tJSONB, tText), types.TBool, func(r *row) error { return r.putBool(types.JSONBExists(r.b(0), r.s(1))) })),
+	)
+	return append(out, jsonBuildFuncs()...)
+}
+
+// jsonbEdit makes jsonb_set and jsonb_insert, whose last argument has a default.
+func jsonbEdit(name string, f func(dst, b []byte, path []string, val []byte, flag bool) ([]byte, error), def bool) *Func {
+	g := fn(name, ts(tJSONB, tTextArray, tJSONB, types.TBool), tJSONB, func(r *row) error {
+		path, hasNull := textElems(r.b(1))
+		if hasNull {
+			return pgerr.New(pgerr.NullValueNotAllowed, "path element at position 1 is null")
+		}
+		flag := def
+		if len(r.args) > 3 {
+			flag = r.bool(3)
+		}
+		b, err := f(nil, r.b(0), path, r.b(2), flag)
+		if err != nil {
+			return err
+		}
+		return r.putB(b)
+	})
+	g.Optional = 1
+	return g
+}
+
+// appendJSON appends a SQL value as JSON, as to_json does.
+func appendJSON(dst []byte, t types.T, d types.Datum, opt *types.Options) []byte {
+	if d == nil {
+		return append(dst, "null"...)
+	}
+	switch t.ID {
+	case types.Bool:
+		if d.(bool) {
+			return append(dst, "true"...)
+		}
+		return append(dst, "false"...)
+	case types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric:
+		at := len(dst)
+		dst = types.AppendText(dst, t, d, opt)
+		if c := dst[len(dst)-1]; c == 'N' || c == 'y' { // NaN and infinities are strings
+			s := string(dst[at:])
+			return types.AppendJSONString(dst[:at], s)
+		}
+		return dst
+	case types.JSON, types.JSONB:
+		return append(dst, d.(string)...)
+	case types.Array:
+		return appendJSONArray(dst, t, d.(string), opt)
+	case types.Record:
+		return appendJSONRecord(dst, d.(string), opt)
+	case types.Timestamp, types.Timestamptz:
+		s := textOf(t, d, opt)
+		if t.ID == types.Timestamptz && !infiniteTS(d.(int64)) {
+			if c := s[len(s)-3]; c == '+' || c == '-' { // JSON dates have minutes in the offset
+				s += ":00"
+			}
+		}
+		return types.AppendJSONString(dst, strings.Replace(s, " ", "T", 1))
+	}
+	return types.AppendJSONString(dst, textOf(t, d, opt))
+}
+
+func appendJSONArray(dst []byte, t types.T, a string, opt *types.Options) []byte {
+	v := types.ViewArray([]byte(a))
+	if v.Dims() == 0 {
+		return append(dst, "[]"...)
+	}
+	next := 0
+	et := t.ElemType()
+	var level func(dim int)
+	level = func(dim int) {
+		dst = append(dst, '[')
+		for i := range v.DimLen(dim) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dim+1 < v.Dims() {
+				level(dim + 1)
+				continue
+			}
+			e, null := v.At(next)
+			next++
+			if null {
+				dst = append(dst, "null"...)
+			} else {
+				dst = appendJSON(dst, et, types.ElemDatum(et.Kind(), e), opt)
+			}
+		}
+		dst = append(dst, ']')
+	}
+	level(0)
+	return dst
+}
+
+// appendJSONRecord names the fields f1, f2, …, as an anonymous record's are.
+func appendJSONRecord(dst []byte, rec string, opt *types.Options) []byte {
+	v := types.ViewRecord([]byte(rec))
+	dst = append(dst, '{')
+	for i := range v.Len() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `"f`...)
+		dst = types.AppendInt(dst, int64(i+1))
+		dst = append(dst, `":`...)
+		e, null := v.At(i)
+		if null {
+			dst = append(dst, "null"...)
+		} else {
+			dst = appendJSON(dst, v.Type(i), types.ElemDatum(v.Type(i).Kind(), e), opt)
+		}
+	}
+	return append(dst, '}')
+}
+
+// finishJSON ends with JSON text, in canonical form for jsonb.
+func (r *row) finishJSON(b []byte, binary bool) error {
+	if !binary {
+		return r.putB(b)
+	}
+	d := r.dst.(*vec.Bytes)
+	out, err := types.AppendJSONB(d.Data, string(b))
+	if err != nil {
+		return err
+	}
+	d.Data = out
+	d.Finish()
+	return nil
+}
+
+func jsonBuildFuncs() []*Func {
+	var out []*Func
+	for _, binary := range []bool{false, true} {
+		t, pre := tJSON, "json"
+		if binary {
+			t, pre = tJSONB, "jsonb"
+		}
+		toJSON := stable(fn("to_"+pre, ts(AnyElement), t, func(r *row) error {
+			return r.finishJSON(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()), binary)
+		}))
+		build := stable(fnNulls(pre+"_build_array", ts(Any), t, func(r *row) error {
+			b := []byte{'['}
+			for k := range r.args {
+				if k > 0 {
+					b = append(b, ", "...)
+				}
+				b = appendJSON(b, r.typ(k), r.datum(k), r.c.options())
+			}
+			return r.finishJSON(append(b, ']'), binary)
+		}))
+		object := stable(fnNulls(pre+"_build_object", ts(Any), t, func(r *row) error { return buildObject(r, binary) }))
+		build.Variadic, object.Variadic = true, true
+		texts := fn(pre+"_object", ts(tTextArray), t, func(r *row) error { return jsonObject(r, binary) })
+		texts2 := fn(pre+"_object", ts(tTextArray, tTextArray), t, func(r *row) error { return jsonObject(r, binary) })
+		out = append(out, toJSON, build, object, texts, texts2)
+	}
+	out = append(out, stable(fn("row_to_json", ts(types.TRecord), tJSON, func(r *row) error {
+		return r.putB(appendJSON(nil, types.TRecord, r.datum(0), r.c.options()))
+	})), stable(fn("array_to_json", ts(AnyArray), tJSON, func(r *row) error {
+		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
+	})))
+	return out
+}
+
+func buildObject(r *row, binary bool) error {
+	if len(r.args)%2 != 0 {
+		return pgerr.New(pgerr.InvalidParameterValue, "argument list must have even number of elements").
+			WithHint("The arguments of %s must consist of alternating keys and values.", map[bool]string{false: "json_build_object()", true: "jsonb_build_object()"}[binary])
+	}
+	b := []byte{'{'}
+	for k := 0; k < len(r.args); k += 2 {
+		if k > 0 {
+			b = append(b, ", "...)
+		}
+		if r.isNull(k) {
+			if binary {
+				return pgerr.New(pgerr.InvalidParameterValue, "argument %d: key must not be null", k+1)
+			}
+			return pgerr.New(pgerr.InvalidParameterValue, "argument %d cannot be null", k+1).
+				WithHint("Object keys should be text.")
+		}
+		b = types.AppendJSONString(b, string(r.appendArg(nil, k)))
+		b = append(b, " : "...)
+		b = appendJSON(b, r.typ(k+1), r.datum(k+1), r.c.options())
+	}
+	return r.finishJSON(append(b, '}'), binary)
+}
+
+// jsonObject is json_object of one array of pairs or of two arrays.
+func jsonObject(r *row, binary bool) error {
+	kv := types.ViewArray(r.b(0))
+	vals, step := kv, 2
+	n := kv.Len() / 2
+	if len(r.args) > 1 {
+		vals, step, n = types.ViewArray(r.b(1)), 1, kv.Len()
+		if vals.Len() != n {
+			return pgerr.New(pgerr.ArraySubscriptError, "mismatched array dimensions")
+		}
+	} else if kv.Len()%2 != 0 {
+		return pgerr.New(pgerr.ArraySubscriptError, "array must have even number of elements")
+	}
+	b := []byte{'{'}
+	for i := range n {
+		key, null := kv.At(i * step)
+		if null {
+			return pgerr.New(pgerr.NullValueNotAllowed, "null value not allowed for object key")
+		}
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(types.AppendJSONString(b, key), " : "...)
+		at := i
+		if step == 2 {
+			at = 2*i + 1
+		}
+		if v, null := vals.At(at); null {
+			b = append(b, "null"...)
+		} else {
+			b = types.AppendJSONString(b, v)
+		}
+	}
+	return r.finishJSON(append(b, '}'), binary)
+}
