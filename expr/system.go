@@ -1,0 +1,228 @@
+package expr
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+)
+
+// ServerVersion is the version of PostgreSQL whose behaviour is offered.
+const ServerVersion = "15.7"
+
+var (
+	tOid, tName = types.TOid, types.TName
+	tNames      = types.ArrayOf(types.Name)
+)
+
+// systemFuncs are the functions that clients and psql's backslash commands ask
+// about sessions and catalogs.
+func systemFuncs() []*Func {
+	sess := func(name string, f func(s *Session) string) *Func {
+		return stable(safe(fn(name, nil, tName, func(r *row) error { return r.putS(f(r.c.session())) })))
+	}
+	user := func(s *Session) string { return s.User }
+	out := []*Func{
+		stable(safe(fn("version", nil, tText, func(r *row) error {
+			return r.putS("PostgreSQL " + ServerVersion + " (StreamDB) on x86_64-pc-linux-gnu, compiled by go, 64-bit")
+		}))),
+		sess("current_database", func(s *Session) string { return s.Database }),
+		sess("current_catalog", func(s *Session) string { return s.Database }),
+		sess("current_user", user), sess("session_user", user), sess("current_role", user), sess("user", user),
+		stable(safe(fn("current_schema", nil, tName, func(r *row) error {
+			if p := searchPath(r.c.session(), false); len(p) > 0 {
+				return r.putS(p[0])
+			}
+			return r.null()
+		}))),
+		stable(safe(fn("current_schemas", ts(tBool), tNames, func(r *row) error {
+			return r.put(types.ArrayDatum(strDatums(searchPath(r.c.session(), r.bool(0)))))
+		}))),
+		stable(safe(fn("pg_backend_pid", nil, tI4, func(r *row) error { return r.putI4(int(r.c.session().BackendPID)) }))),
+		safe(&Func{Name: "pg_typeof", Args: ts(Any), Ret: types.TRegtype, NotStrict: true, Volatility: Stable,
+			Eval: rowsNulls(func(r *row) error { return r.putI8(int64(r.typ(0).OID())) })}),
+		stable(safe(fnNulls("format_type", ts(tOid, tI4), tText, formatType))),
+		stable(fn("current_setting", ts(tText), tText, func(r *row) error { return currentSetting(r, false) })),
+		stable(fn("current_setting", ts(tText, tBool), tText, func(r *row) error { return currentSetting(r, r.bool(1)) })),
+		volatile(fnNulls("set_config", ts(tText, tText, tBool), tText, setConfig)),
+		volatile(safe(fn("gen_random_uuid", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
+		volatile(safe(fn("uuid_generate_v4", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
+		safe(fn("pg_size_pretty", ts(tI8), tText, func(r *row) error { return r.putS(sizePretty(r.i8(0))) })),
+		stable(safe(fn("pg_encoding_to_char", ts(tI4), tName, func(r *row) error {
+			return r.putS(map[bool]string{true: "UTF8", false: ""}[r.i4(0) == 6])
+		}))),
+		stable(safe(fn("pg_char_to_encoding", ts(tName), tI4, func(r *row) error {
+			if s := strings.ToUpper(strings.ReplaceAll(r.s(0), "-", "")); s == "UTF8" {
+				return r.putI4(6)
+			}
+			return r.putI4(-1)
+		}))),
+		stable(safe(fn("pg_get_userbyid", ts(tOid), tName, func(r *row) error { return r.putS(r.c.session().User) }))),
+		stable(safe(fn("getdatabaseencoding", nil, tName, func(r *row) error { return r.putS("UTF8") }))),
+		volatile(fn("parse_ident", ts(tText), tTextArray, parseIdent)),
+	}
+	out = append(out, fixedFuncs()...)
+	return append(out, catalogFuncs()...)
+}
+
+func strDatums(ss []string) []types.Datum {
+	out := make([]types.Datum, len(ss))
+	for i, s := range ss {
+		out[i] = s
+	}
+	return out
+}
+
+func searchPath(s *Session, implicit bool) []string {
+	var out []string
+	if implicit {
+		out = append(out, "pg_catalog")
+	}
+	for _, p := range s.SearchPath {
+		if p != "$user" && p != `"$user"` {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func formatType(r *row) error {
+	if r.isNull(0) {
+		return r.null()
+	}
+	t, ok := types.ByOID(uint32(r.i8(0)))
+	if !ok {
+		if r.i8(0) == 0 {
+			return r.putS("-")
+		}
+		if name, ok := pseudoName(uint32(r.i8(0))); ok {
+			return r.putS(name)
+		}
+		return r.putS("???")
+	}
+	if !r.isNull(1) {
+		t.Mod = int32(r.i4(1))
+	}
+	if t.ID == types.Bpchar && t.Mod < 0 && !r.isNull(1) {
+		return r.putS("bpchar")
+	}
+	return r.putS(t.String())
+}
+
+func pseudoName(oid uint32) (string, bool) {
+	for _, t := range ts(AnyElement, AnyArray, AnyNonArray, AnyCompatible, AnyCompatibleArray, Any) {
+		if ParamOID(t) == oid {
+			return ParamName(t), true
+		}
+	}
+	return "", false
+}
+
+func currentSetting(r *row, missingOK bool) error {
+	s := r.c.session()
+	name := strings.Clone(r.s(0))
+	if s.Setting != nil {
+		if v, ok := s.Setting(strings.ToLower(name)); ok {
+			return r.putS(v)
+		}
+	}
+	if missingOK {
+		return r.null()
+	}
+	return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+}
+
+func setConfig(r *row) error {
+	if r.isNull(0) {
+		return pgerr.New(pgerr.NullValueNotAllowed, "SET requires parameter name")
+	}
+	v := ""
+	if !r.isNull(1) {
+		v = strings.Clone(r.s(1))
+	}
+	if f := r.c.session().SetSetting; f != nil {
+		if err := f(strings.ToLower(strings.Clone(r.s(0))), v, !r.isNull(2) && r.bool(2)); err != nil {
+			return err
+		}
+	}
+	return r.putS(v)
+}
+
+func newUUID() types.UUIDValue {
+	var u types.UUIDValue
+	rand.Read(u[:]) // never fails: the runtime ends the process instead
+	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+	return u
+}
+
+func sizePretty(n int64) string {
+	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
+	abs := func(x int64) int64 { return max(x, -x) }
+	k := 0
+	// As PostgreSQL: up to 10 * 1024 of a unit, with one extra bit for rounding.
+	for limit := int64(10 * 1024); abs(n) >= limit && k < len(units)-1; k++ {
+		if k == 0 {
+			n >>= 9
+			limit = 20*1024 - 1
+		} else {
+			n >>= 10
+		}
+	}
+	if k > 0 {
+		if n > 0 {
+			n++
+		}
+		n /= 2
+	}
+	return fmt.Sprintf("%d %s", n, units[k])
+}
+
+func parseIdent(r *row) error {
+	s := r.s(0)
+	var out []string
+	for i := 0; ; {
+		for i < len(s) && s[i] == ' ' {
+			i++
+		}
+		start := i
+		if i < len(s) && s[i] == '"' {
+			var b strings.Builder
+			for i++; ; i++ {
+				if i >= len(s) {
+					return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s).
+						WithDetail("String has unclosed double quotes.")
+				}
+				if s[i] == '"' {
+					if i+1 < len(s) && s[i+1] == '"' {
+						i++
+					} else {
+						break
+					}
+				}
+				b.WriteByte(s[i])
+			}
+			i++
+			out = append(out, b.String())
+		} else {
+			for i < len(s) && (isWord(s[i]) || s[i] == '$') {
+				i++
+			}
+			if i == start || s[start] >= '0' && s[start] <= '9' || s[start] == '$' {
+				return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s)
+			}
+			out = append(out, strings.ToLower(s[start:i]))
+		}
+		for i < len(s) && s[i] == ' ' {
+			i++
+		}
+		if i == len(s) {
+			return r.put(types.ArrayDatum(strDatums(out)))
+		}
+		if s[i] != '.' {
+			return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s)
+		}
+		i++
+	}
+}

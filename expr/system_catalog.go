@@ -1,0 +1,219 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/streamdb/streamdb/types"
+)
+
+// fixed makes a function whose answer never varies, NULL arguments or not.
+func fixed(name string, args []types.T, ret types.T, v types.Datum) *Func {
+	return stable(safe(fnNulls(name, args, ret, func(r *row) error { return r.put(v) })))
+}
+
+// fixedFuncs answer for what this server does not have: replication, access
+// control lists, statistics, tablespaces, advisory locks of other sessions.
+func fixedFuncs() []*Func {
+	var out []*Func
+	yes := func(name string, lists ...[]types.T) {
+		for _, a := range lists {
+			out = append(out, stable(safe(fn(name, a, tBool, func(r *row) error { return r.putBool(true) }))))
+		}
+	}
+	for _, what := range []string{"table", "database", "schema", "function", "sequence", "type", "language", "tablespace", "any_column", "foreign_data_wrapper", "server", "parameter"} {
+		yes("has_"+what+"_privilege", ts(tOid, tText), ts(tText, tText), ts(tName, tText, tText), ts(tName, tOid, tText), ts(tOid, tText, tText), ts(tOid, tOid, tText))
+	}
+	yes("has_column_privilege", ts(tText, tText, tText), ts(tOid, tText, tText), ts(tOid, types.TInt2, tText), ts(tText, types.TInt2, tText), ts(tName, tText, tText, tText))
+	yes("pg_has_role", ts(tName, tText), ts(tOid, tText), ts(tName, tName, tText), ts(tOid, tOid, tText), ts(tName, tOid, tText))
+	for _, what := range []string{"type", "function", "operator", "opclass", "opfamily", "collation", "conversion", "statistics_obj", "ts_config", "ts_dict", "ts_parser", "ts_template"} {
+		yes("pg_"+what+"_is_visible", ts(tOid))
+	}
+	null := func(name string, ret types.T, lists ...[]types.T) {
+		for _, a := range lists {
+			out = append(out, fixed(name, a, ret, nil))
+		}
+	}
+	null("inet_server_addr", tText, nil)
+	null("inet_client_addr", tText, nil)
+	null("inet_server_port", tI4, nil)
+	null("inet_client_port", tI4, nil)
+	null("shobj_description", tText, ts(tOid, tName))
+	null("pg_get_partkeydef", tText, ts(tOid))
+	null("pg_get_ruledef", tText, ts(tOid), ts(tOid, tBool))
+	null("pg_get_triggerdef", tText, ts(tOid), ts(tOid, tBool))
+	null("pg_get_functiondef", tText, ts(tOid))
+	null("pg_get_function_result", tText, ts(tOid))
+	null("pg_get_function_arguments", tText, ts(tOid))
+	null("pg_get_function_identity_arguments", tText, ts(tOid))
+	null("pg_get_function_sqlbody", tText, ts(tOid))
+	null("pg_get_statisticsobjdef_columns", tText, ts(tOid))
+	null("pg_get_statisticsobjdef", tText, ts(tOid))
+	null("pg_get_serial_sequence", tText, ts(tText, tText))
+	null("pg_describe_object", tText, ts(tOid, tOid, tI4))
+	null("pg_tablespace_location", tText, ts(tOid))
+	null("pg_last_wal_receive_lsn", tText, nil)
+	null("txid_current_if_assigned", tI8, nil)
+	no := func(name string, args []types.T) { out = append(out, fixed(name, args, tBool, false)) }
+	no("pg_relation_is_publishable", ts(types.TRegclass))
+	no("pg_is_in_recovery", nil)
+	no("pg_is_other_temp_schema", ts(tOid))
+	no("pg_is_wal_replay_paused", nil)
+	zero := func(name string, args []types.T) { out = append(out, fixed(name, args, tI8, int64(0))) }
+	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_tuples_inserted", "pg_stat_get_live_tuples", "pg_tablespace_size"} {
+		zero(name, ts(tOid))
+	}
+	zero("pg_database_size", ts(tOid))
+	zero("pg_database_size", ts(tName))
+	zero("pg_tablespace_size", ts(tName))
+	out = append(out, fixed("pg_client_encoding", nil, tName, "UTF8"),
+		fixed("pg_my_temp_schema", nil, tOid, int64(0)), fixed("pg_jit_available", nil, tBool, false),
+		fixed("pg_conf_load_time", nil, tTSTZ, int64(0)))
+	return append(out, lockFuncs()...)
+}
+
+// lockFuncs: an advisory lock is always free, and taking it holds nothing.
+func lockFuncs() []*Func {
+	var out []*Func
+	for _, name := range []string{"pg_advisory_lock", "pg_advisory_lock_shared", "pg_advisory_xact_lock", "pg_advisory_xact_lock_shared"} {
+		for _, a := range [][]types.T{ts(tI8), ts(tI4, tI4)} {
+			out = append(out, volatile(fixed(name, a, types.TVoid, "")))
+		}
+	}
+	for _, name := range []string{"pg_try_advisory_lock", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock", "pg_advisory_unlock", "pg_advisory_unlock_shared"} {
+		for _, a := range [][]types.T{ts(tI8), ts(tI4, tI4)} {
+			out = append(out, volatile(fixed(name, a, tBool, true)))
+		}
+	}
+	out = append(out, volatile(fixed("pg_advisory_unlock_all", nil, types.TVoid, "")))
+	for _, name := range []string{"pg_terminate_backend", "pg_cancel_backend"} {
+		out = append(out, volatile(safe(fn(name, ts(tI4), tBool, func(r *row) error {
+			if b, ok := r.c.session().Catalog.(Backends); ok {
+				return r.putBool(b.SignalBackend(int32(r.i4(0)), name == "pg_terminate_backend"))
+			}
+			return r.putBool(false)
+		}))))
+	}
+	return out
+}
+
+// Backends may be implemented by a CatalogInfo that knows the other sessions.
+type Backends interface {
+	// SignalBackend cancels the statement of a session, or ends the session, and
+	// reports whether there is one of that process id.
+	SignalBackend(pid int32, terminate bool) bool
+}
+
+// Clock may be implemented by a CatalogInfo that knows the server.
+type Clock interface {
+	// StartMicros is when the server started, as a timestamptz.
+	StartMicros() int64
+	// Transaction is the number of the current transaction or epoch.
+	Transaction() int64
+}
+
+// withCatalog makes a function that is NULL without a catalog.
+func withCatalog(name string, args []types.T, ret types.T, f func(r *row, c CatalogInfo) error) *Func {
+	return stable(fn(name, args, ret, func(r *row) error {
+		c := r.c.session().Catalog
+		if c == nil {
+			return r.null()
+		}
+		return f(r, c)
+	}))
+}
+
+// found ends with a text, or NULL.
+func (r *row) found(s string, ok bool) error {
+	if !ok {
+		return r.null()
+	}
+	return r.putS(s)
+}
+
+func (r *row) boolOr(k int, def bool) bool {
+	if k < len(r.args) {
+		return r.bool(k)
+	}
+	return def
+}
+
+func catalogFuncs() []*Func {
+	oid := func(r *row) uint32 { return uint32(r.i8(0)) }
+	out := []*Func{
+		withCatalog("pg_table_is_visible", ts(tOid), tBool, func(r *row, c CatalogInfo) error { return r.putBool(c.TableVisible(oid(r))) }),
+		withCatalog("obj_description", ts(tOid, tName), tText, func(r *row, c CatalogInfo) error {
+			return r.found(c.Description(oid(r), r.s(1), 0))
+		}),
+		withCatalog("obj_description", ts(tOid), tText, func(r *row, c CatalogInfo) error {
+			return r.found(c.Description(oid(r), "pg_class", 0))
+		}),
+		withCatalog("col_description", ts(tOid, tI4), tText, func(r *row, c CatalogInfo) error {
+			return r.found(c.Description(oid(r), "pg_class", r.i4(1)))
+		}),
+		// pg_get_expr(adbin, adrelid): the catalog stores expressions as their text.
+		stable(safe(fn("pg_get_expr", ts(tText, tOid), tText, func(r *row) error { return r.putB(r.b(0)) }))),
+		stable(safe(fn("pg_get_expr", ts(tText, tOid, tBool), tText, func(r *row) error { return r.putB(r.b(0)) }))),
+		safe(withCatalog("to_regclass", ts(tText), types.TRegclass, func(r *row, c CatalogInfo) error {
+			if o, ok := c.RelationOID(strings.Clone(r.s(0))); ok {
+				return r.putI8(int64(o))
+			}
+			return r.null()
+		})),
+		stable(safe(fn("to_regtype", ts(tText), types.TRegtype, func(r *row) error {
+			if t, ok := types.ByName(strings.ToLower(r.s(0))); ok {
+				return r.putI8(int64(t.OID()))
+			}
+			return r.null()
+		}))),
+		safe(withCatalog("to_regnamespace", ts(tText), types.T{ID: types.Regnamespace, Mod: -1}, func(r *row, c CatalogInfo) error {
+			if o, ok := c.NamespaceOID(strings.Clone(r.s(0))); ok {
+				return r.putI8(int64(o))
+			}
+			return r.null()
+		})),
+		volatile(safe(fn("txid_current", nil, tI8, func(r *row) error { return r.putI8(transactionID(r)) }))),
+		volatile(safe(fn("pg_current_xact_id", nil, tI8, func(r *row) error { return r.putI8(transactionID(r)) }))),
+		stable(safe(fn("pg_postmaster_start_time", nil, tTSTZ, func(r *row) error {
+			if k, ok := r.c.session().Catalog.(Clock); ok {
+				return r.putI8(k.StartMicros())
+			}
+			return r.putI8(r.c.session().NowMicros)
+		}))),
+	}
+	for _, pretty := range [][]types.T{nil, ts(tBool)} {
+		at := 1
+		out = append(out,
+			withCatalog("pg_get_viewdef", append(ts(tOid), pretty...), tText, func(r *row, c CatalogInfo) error {
+				return r.found(c.ViewDef(oid(r), r.boolOr(at, false)))
+			}),
+			withCatalog("pg_get_constraintdef", append(ts(tOid), pretty...), tText, func(r *row, c CatalogInfo) error {
+				return r.found(c.ConstraintDef(oid(r), r.boolOr(at, false)))
+			}))
+	}
+	viewByName := withCatalog("pg_get_viewdef", ts(tText), tText, func(r *row, c CatalogInfo) error {
+		if o, ok := c.RelationOID(strings.Clone(r.s(0))); ok {
+			return r.found(c.ViewDef(o, false))
+		}
+		return r.null()
+	})
+	out = append(out, viewByName,
+		withCatalog("pg_get_indexdef", ts(tOid), tText, func(r *row, c CatalogInfo) error { return r.found(c.IndexDef(oid(r), 0, false)) }),
+		withCatalog("pg_get_indexdef", ts(tOid, tI4, tBool), tText, func(r *row, c CatalogInfo) error {
+			return r.found(c.IndexDef(oid(r), r.i4(1), r.bool(2)))
+		}))
+	for _, name := range []string{"pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size"} {
+		size := func(r *row, c CatalogInfo) error { return r.putI8(c.RelationSize(oid(r))) }
+		out = append(out, withCatalog(name, ts(types.TRegclass), tI8, size))
+	}
+	out = append(out, withCatalog("pg_relation_size", ts(types.TRegclass, tText), tI8, func(r *row, c CatalogInfo) error {
+		return r.putI8(c.RelationSize(oid(r)))
+	}))
+	return out
+}
+
+func transactionID(r *row) int64 {
+	if k, ok := r.c.session().Catalog.(Clock); ok {
+		return k.Transaction()
+	}
+	return r.c.session().NowMicros
+}
