@@ -14,7 +14,8 @@ const (
 	LitHex            // X'1F': Text is 1F
 )
 
-// Literal is a constant. Numbers are never negative: -1 is an operator call.
+// Literal is a constant. As in PostgreSQL, a minus directly before a number is
+// part of it, so Text may begin with -.
 type Literal struct {
 	At
 	Kind LitKind

@@ -22,7 +22,7 @@ func (r *reader) inner() *pgerr.Error {
 			}
 		case "struct":
 			if structAt(r.t, i) {
-				e = r.structType(i)
+				e = r.structType(i, 0)
 			}
 		case "tumble", "hop", "cumulate", "session":
 			if isOp(r.t, i+1, "(") && isWord(r.t, i+2, "table") && isName(r.t, i+3) {
@@ -117,14 +117,17 @@ func (r *reader) operands(i int) (int, *pgerr.Error) {
 // structType reads STRUCT<name type, ...> at token i, keeps its fields under its
 // place, and leaves a made-up type name of the same length to the grammar. A >>
 // token may close two of them, so angle brackets are counted in bytes.
-func (r *reader) structType(i int) *pgerr.Error {
+func (r *reader) structType(i, depth int) *pgerr.Error {
+	if depth > maxStructDepth {
+		return tooComplex().At(PosToChar(r.text, r.t[i].start))
+	}
 	a := r.t[i].start
 	out := &TypeName{At: At{int32(a)}, Name: "struct"}
 	field, par := i+2, 0
 	for j := i + 2; j < len(r.t); j++ {
 		par += nesting(r.t, j)
 		if structAt(r.t, j) && par == 0 {
-			if e := r.structType(j); e != nil {
+			if e := r.structType(j, depth+1); e != nil {
 				return e
 			}
 			continue

@@ -146,6 +146,8 @@ func TestDeep(t *testing.T) {
 		"and in braces": "SELECT " + nested(100000, "(a AND ", "b", ")"),
 		"with":          nested(50000, "WITH a AS (", "SELECT 1", ") SELECT 1"),
 		"streaming":     "CREATE SOURCE s (a int AS 1" + rep("+1", 30000) + ") WITH (connector = 'x')",
+		"structs":       "SELECT a::" + nested(100000, "STRUCT<a ", "int", ">"),
+		"struct list":   "SELECT 1" + rep(", a::STRUCT<a int>", 20000),
 		"unterminated":  "SELECT 1" + rep("+1", 30000) + " 'x",
 	}
 	for name, s := range hostile {

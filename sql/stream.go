@@ -18,7 +18,15 @@ type reader struct {
 	base, end int     // the statement's span in text
 	buf       []byte
 	conv      *converter
+	work      int // bytes of text prepared for fragments so far
 }
+
+// The bounds of a statement of our own. A fragment costs time in proportion to
+// the whole statement, and STRUCT<STRUCT<... recurses.
+const (
+	maxFragmentWork = 128 << 20 // bytes
+	maxStructDepth  = 100
+)
 
 // parseOne parses one statement, native or ours.
 func parseOne(text string, t []token) (Parsed, *pgerr.Error) {
@@ -157,6 +165,9 @@ func (r *reader) grammar(n int) (*pg.Node, *pgerr.Error) {
 func (r *reader) fragment(prefix string, i, j int, suffix string) (*pg.Node, *pgerr.Error) {
 	if i >= j || j > len(r.t) {
 		return nil, r.fail(min(j, len(r.t)))
+	}
+	if r.work += r.end - r.base; r.work > maxFragmentWork {
+		return nil, tooComplex().At(PosToChar(r.text, r.t[i].start))
 	}
 	a, b := r.t[i].start-r.base, r.t[j-1].end-r.base
 	if len(prefix) > a {
