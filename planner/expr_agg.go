@@ -1,0 +1,215 @@
+package planner
+
+import (
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// aggItem is an aggregate call of one query level, over the rows of its FROM.
+type aggItem struct {
+	fn       *expr.AggFunc
+	args     []expr.Expr
+	filter   expr.Expr
+	distinct bool
+	order    []sortExpr
+	typ      types.T
+	key      string
+}
+
+// sortExpr is an ORDER BY key before it has a column.
+type sortExpr struct {
+	e                expr.Expr
+	desc, nullsFirst bool
+}
+
+// aggRef stands for the result of an aggregate between binding and grouping.
+type aggRef struct {
+	index int
+	typ   types.T
+}
+
+// Type returns the aggregate's type.
+func (a *aggRef) Type() types.T { return a.typ }
+
+// aggCall binds a call of an aggregate.
+func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
+	switch {
+	case ec.inAgg:
+		return nil, b.errAt(e, pgerr.GroupingError, "aggregate function calls cannot be nested")
+	case ec.aggs == nil && ec.inWindow:
+		return nil, b.errAt(e, pgerr.GroupingError, "aggregate functions are not allowed in %s", ec.clause)
+	case ec.aggs == nil:
+		return nil, b.errAt(e, pgerr.GroupingError, "aggregate functions are not allowed in %s", ec.clause)
+	}
+	item, err := b.aggItem(ec, e)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.checkAggLevel(item, e); err != nil {
+		return nil, err
+	}
+	for i, old := range *ec.aggs {
+		if old.key == item.key {
+			return &aggRef{i, item.typ}, nil
+		}
+	}
+	*ec.aggs = append(*ec.aggs, item)
+	return &aggRef{len(*ec.aggs) - 1, item.typ}, nil
+}
+
+// aggItem binds the parts of an aggregate call.
+func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
+	inner := *ec
+	inner.aggs, inner.wins, inner.inAgg, inner.allowSet, inner.clause = nil, nil, true, false, "aggregate function arguments"
+	args, err := b.callArgs(&inner, e)
+	if err != nil {
+		return nil, err
+	}
+	if e.Star && e.Name != "count" || !e.Star && len(args) == 0 && e.Name == "count" {
+		if e.Star {
+			return nil, b.errAt(e, pgerr.UndefinedFunction, "function %s() does not exist", e.Name)
+		}
+		return nil, b.errAt(e, pgerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function")
+	}
+	item := &aggItem{distinct: e.Distinct}
+	if err := b.aggOrder(&inner, e, item); err != nil {
+		return nil, err
+	}
+	if e.WithinGroup {
+		for _, o := range item.order {
+			args = append(args, o.e)
+		}
+	}
+	if item.fn, err = expr.ResolveAgg(e.Name, typesOf(args)); err != nil {
+		return nil, b.placed(err, e)
+	}
+	if item.fn.OrderedSet != e.WithinGroup {
+		if e.WithinGroup {
+			return nil, b.errAt(e, pgerr.WrongObjectType, "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", e.Name)
+		}
+		return nil, b.errAt(e, pgerr.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", e.Name)
+	}
+	if item.args, err = b.coerceArgs(item.fn.ParamTypes(typesOf(args)), args, e); err != nil {
+		return nil, err
+	}
+	if e.WithinGroup {
+		for i := range item.order {
+			item.order[i].e = item.args[len(item.args)-len(item.order)+i]
+		}
+	}
+	item.typ = item.fn.Result(typesOf(item.args))
+	if e.Filter != nil {
+		inner.clause = "FILTER"
+		if item.filter, err = b.boolArg(&inner, e.Filter, "FILTER"); err != nil {
+			return nil, err
+		}
+	}
+	if item.distinct {
+		if err := b.checkAggDistinct(item, e); err != nil {
+			return nil, err
+		}
+		item.distinct = !item.fn.DistinctIsNoop
+	}
+	item.key = item.text()
+	return item, nil
+}
+
+func (b *binder) aggOrder(ec *exprContext, e *sql.FuncCall, item *aggItem) error {
+	for _, s := range e.OrderBy {
+		x, err := b.expr(ec, s.Expr)
+		if err != nil {
+			return err
+		}
+		if !e.WithinGroup {
+			if x, err = b.toText(x); err != nil {
+				return err
+			}
+		}
+		k, err := b.sortKey(x, s)
+		if err != nil {
+			return err
+		}
+		item.order = append(item.order, k)
+	}
+	return nil
+}
+
+// checkAggDistinct: with DISTINCT, ORDER BY may only sort by the arguments.
+func (b *binder) checkAggDistinct(item *aggItem, e *sql.FuncCall) error {
+	for _, o := range item.order {
+		found := false
+		for _, a := range item.args {
+			found = found || exprKey(a) == exprKey(o.e) || exprKey(stripCast(a)) == exprKey(o.e)
+		}
+		if !found && !e.WithinGroup {
+			return b.errAt(e, pgerr.InvalidColumnReference, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
+		}
+	}
+	return nil
+}
+
+func stripCast(e expr.Expr) expr.Expr {
+	if c, ok := e.(*expr.Cast); ok {
+		return c.Arg
+	}
+	return e
+}
+
+// checkAggLevel rejects aggregates that belong to an enclosing query: all their
+// columns are outer ones.
+func (b *binder) checkAggLevel(item *aggItem, e *sql.FuncCall) error {
+	inner, outer := false, false
+	for _, x := range item.inputs() {
+		expr.Walk(x, func(y expr.Expr) bool {
+			switch y.(type) {
+			case *expr.Col:
+				inner = true
+			case *expr.Outer:
+				outer = true
+			}
+			return true
+		})
+	}
+	if outer && !inner {
+		return b.unsupported(e, "an aggregate over columns of an outer query only", "Compute the aggregate in the outer query.")
+	}
+	return nil
+}
+
+// inputs are all expressions that the aggregate reads.
+func (a *aggItem) inputs() []expr.Expr {
+	out := append([]expr.Expr(nil), a.args...)
+	if a.filter != nil {
+		out = append(out, a.filter)
+	}
+	for _, o := range a.order {
+		out = append(out, o.e)
+	}
+	return out
+}
+
+// sortKey applies ASC, DESC, USING and NULLS.
+func (b *binder) sortKey(x expr.Expr, s sql.SortItem) (sortExpr, error) {
+	k := sortExpr{e: x, desc: s.Desc}
+	switch s.Using {
+	case "", "<":
+	case ">":
+		k.desc = true
+	default:
+		return k, b.errAt(s, pgerr.WrongObjectType, "operator %s is not a valid ordering operator", s.Using)
+	}
+	if t := x.Type(); t.ID == types.JSON {
+		return k, pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t).
+			WithHint("Use an explicit ordering operator or modify the query.").At(b.at(s.Expr))
+	}
+	k.nullsFirst = k.desc
+	switch s.Nulls {
+	case sql.NullsFirst:
+		k.nullsFirst = true
+	case sql.NullsLast:
+		k.nullsFirst = false
+	}
+	return k, nil
+}

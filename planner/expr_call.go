@@ -1,0 +1,271 @@
+package planner
+
+import (
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// coerce converts e to t and gives an untyped parameter its type.
+func (b *binder) coerce(e expr.Expr, t types.T, ctx expr.CastContext, at sql.Node) (expr.Expr, error) {
+	if p, ok := e.(*expr.Param); ok && p.Typ.ID == types.Unknown {
+		e = b.setParam(p, t)
+	}
+	x, err := expr.Coerce(e, t, ctx)
+	if err != nil {
+		return nil, b.placed(err, at)
+	}
+	return x, nil
+}
+
+// toText makes an untyped literal or parameter text, when no context gave it a
+// type.
+func (b *binder) toText(e expr.Expr) (expr.Expr, error) {
+	if e.Type().ID != types.Unknown {
+		return e, nil
+	}
+	return b.coerce(e, types.TText, expr.Implicit, nil)
+}
+
+func (b *binder) settleUnknown(t types.T) types.T {
+	if t.ID == types.Unknown {
+		return types.TText
+	}
+	return t
+}
+
+// op binds an operator over bound arguments.
+func (b *binder) op(op string, at sql.Node, args ...expr.Expr) (expr.Expr, error) {
+	f, err := expr.ResolveOp(op, typesOf(args)...)
+	if err != nil {
+		return nil, b.placed(err, at)
+	}
+	return b.bindCall(f, args, at)
+}
+
+// call binds a function over bound arguments.
+func (b *binder) call(name string, at sql.Node, args ...expr.Expr) (expr.Expr, error) {
+	f, err := expr.ResolveFunc(name, typesOf(args))
+	if err != nil {
+		return nil, b.placed(err, at)
+	}
+	return b.bindCall(f, args, at)
+}
+
+func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Expr, error) {
+	args, err := b.coerceArgs(f.ParamTypes(typesOf(args)), args, at)
+	if err != nil {
+		return nil, err
+	}
+	return &expr.Call{Fn: f, Args: args, Typ: f.Result(typesOf(args))}, nil
+}
+
+func (b *binder) coerceArgs(params []types.T, args []expr.Expr, at sql.Node) ([]expr.Expr, error) {
+	out := make([]expr.Expr, len(args))
+	for i, a := range args {
+		var err error
+		if out[i], err = b.coerce(a, params[i], expr.Implicit, at); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// compare is op for comparisons, which rows take field by field.
+func (b *binder) compare(op string, at sql.Node, l, r expr.Expr) (expr.Expr, error) {
+	lr, lok := l.(*expr.MakeRow)
+	rr, rok := r.(*expr.MakeRow)
+	if !lok || !rok {
+		return b.op(op, at, l, r)
+	}
+	if len(lr.Args) != len(rr.Args) {
+		return nil, b.errAt(at, pgerr.SyntaxError, "unequal number of entries in row expressions")
+	}
+	if len(lr.Args) == 0 {
+		return nil, b.errAt(at, pgerr.FeatureNotSupported, "cannot compare rows of zero length")
+	}
+	switch op {
+	case "=", "<>", "!=":
+		cs := make([]expr.Expr, len(lr.Args))
+		for i := range lr.Args {
+			var err error
+			if cs[i], err = b.compare(op, at, lr.Args[i], rr.Args[i]); err != nil {
+				return nil, err
+			}
+		}
+		if op == "=" || len(cs) == 1 {
+			return and(cs), nil
+		}
+		return &expr.Or{Args: cs}, nil
+	case "<", "<=", ">", ">=":
+		return b.compareOrder(op, at, lr.Args, rr.Args)
+	}
+	return nil, b.errAt(at, pgerr.FeatureNotSupported, "could not determine interpretation of row comparison operator %s", op)
+}
+
+// compareOrder: (a, b) < (c, d) is a < c OR a = c AND b < d.
+func (b *binder) compareOrder(op string, at sql.Node, l, r []expr.Expr) (expr.Expr, error) {
+	if len(l) == 1 {
+		return b.compare(op, at, l[0], r[0])
+	}
+	lt, err := b.compare(op[:1], at, l[0], r[0])
+	if err != nil {
+		return nil, err
+	}
+	eq, err := b.compare("=", at, l[0], r[0])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := b.compareOrder(op, at, l[1:], r[1:])
+	if err != nil {
+		return nil, err
+	}
+	return &expr.Or{Args: []expr.Expr{lt, &expr.And{Args: []expr.Expr{eq, rest}}}}, nil
+}
+
+func (b *binder) opExpr(ec *exprContext, e *sql.OpExpr) (expr.Expr, error) {
+	if e.Schema != "" && e.Schema != "pg_catalog" {
+		return nil, b.errAt(e, pgerr.UndefinedFunction, "operator does not exist: %s.%s", e.Schema, e.Op)
+	}
+	if e.Left == nil {
+		if l, ok := e.Right.(*sql.Literal); ok && e.Op == "-" && (l.Kind == sql.LitInt || l.Kind == sql.LitFloat) {
+			return b.literal(l, true)
+		}
+		r, err := b.expr(ec, e.Right)
+		if err != nil {
+			return nil, err
+		}
+		return b.op(e.Op, e, r)
+	}
+	// Chains like a || b || c lean left; they are walked without recursion.
+	var spine []*sql.OpExpr
+	var left sql.Expr = e
+	for {
+		o, ok := left.(*sql.OpExpr)
+		if !ok || o.Left == nil {
+			break
+		}
+		spine = append(spine, o)
+		left = o.Left
+	}
+	l, err := b.expr(ec, left)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(spine) - 1; i >= 0; i-- {
+		o := spine[i]
+		r, err := b.expr(ec, o.Right)
+		if err != nil {
+			return nil, err
+		}
+		if l, err = b.compare(o.Op, o, l, r); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// quantArray binds arg op ANY|ALL (array).
+func (b *binder) quantArray(ec *exprContext, e *sql.QuantExpr) (expr.Expr, error) {
+	arg, err := b.expr(ec, e.Arg)
+	if err != nil {
+		return nil, err
+	}
+	arr, err := b.expr(ec, e.Array)
+	if err != nil {
+		return nil, err
+	}
+	at := arr.Type()
+	switch {
+	case at.ID == types.Unknown:
+		if arg, err = b.toText(arg); err != nil {
+			return nil, err
+		}
+		at = types.ArrayOf(arg.Type().ID)
+		if arr, err = b.coerce(arr, at, expr.Implicit, e.Array); err != nil {
+			return nil, err
+		}
+	case at.ID != types.Array:
+		return nil, b.errAt(e, pgerr.WrongObjectType, "op ANY/ALL (array) requires array on right side")
+	}
+	f, err := expr.ResolveOp(e.Op, arg.Type(), at.ElemType())
+	if err != nil {
+		return nil, b.placed(err, e)
+	}
+	ps := f.ParamTypes([]types.T{arg.Type(), at.ElemType()})
+	if f.Result(ps).ID != types.Bool {
+		return nil, b.errAt(e, pgerr.WrongObjectType, "op ANY/ALL (array) requires operator to yield boolean")
+	}
+	if arg, err = b.coerce(arg, ps[0], expr.Implicit, e.Arg); err != nil {
+		return nil, err
+	}
+	if arr, err = b.coerce(arr, types.ArrayOf(ps[1].ID), expr.Implicit, e.Array); err != nil {
+		return nil, err
+	}
+	return &expr.AnyAll{Arg: arg, Array: arr, Op: f, All: e.All}, nil
+}
+
+// funcCall binds a call of a function, an aggregate or a window function.
+func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
+	if e.Schema != "" && e.Schema != "pg_catalog" && e.Schema != "information_schema" {
+		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s.%s() does not exist", e.Schema, e.Name).
+			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(b.at(e))
+	}
+	if e.Over != nil {
+		return b.windowCall(ec, e)
+	}
+	if isWindowOnly(e.Name) && !(expr.HasAgg(e.Name) && e.WithinGroup) {
+		return nil, b.errAt(e, pgerr.WindowingError, "window function %s requires an OVER clause", e.Name)
+	}
+	if expr.HasAgg(e.Name) {
+		return b.aggCall(ec, e)
+	}
+	switch {
+	case e.Star:
+		return nil, b.errAt(e, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", e.Name, e.Name)
+	case e.Distinct:
+		return nil, b.errAt(e, pgerr.WrongObjectType, "DISTINCT specified, but %s is not an aggregate function", e.Name)
+	case e.WithinGroup:
+		return nil, b.errAt(e, pgerr.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function", e.Name)
+	case len(e.OrderBy) > 0:
+		return nil, b.errAt(e, pgerr.WrongObjectType, "ORDER BY specified, but %s is not an aggregate function", e.Name)
+	case e.Filter != nil:
+		return nil, b.errAt(e, pgerr.WrongObjectType, "FILTER specified, but %s is not an aggregate function", e.Name)
+	case e.Variadic:
+		return nil, b.unsupported(e, "a VARIADIC array argument", "Pass the elements as single arguments.")
+	}
+	args, err := b.callArgs(ec, e)
+	if err != nil {
+		return nil, err
+	}
+	// A type's name used as a function is a cast.
+	if len(args) == 1 && !expr.HasFunc(e.Name) {
+		if t, ok := types.ByName(e.Name); ok {
+			return b.coerce(args[0], t, expr.Explicit, e)
+		}
+	}
+	x, err := b.call(e.Name, e, args...)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := x.(*expr.Call); ok && c.Fn.Set && !ec.allowSet {
+		return nil, b.errAt(e, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause)
+	}
+	return x, nil
+}
+
+func (b *binder) callArgs(ec *exprContext, e *sql.FuncCall) ([]expr.Expr, error) {
+	args := make([]expr.Expr, len(e.Args))
+	for i, a := range e.Args {
+		if a.Name != "" {
+			return nil, b.unsupported(e, "named arguments", "Pass the arguments by position.")
+		}
+		x, err := b.expr(ec, a.Value)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = x
+	}
+	return args, nil
+}

@@ -1,0 +1,328 @@
+package planner
+
+import (
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// subKind is what a subquery in an expression yields.
+type subKind uint8
+
+const (
+	subScalar subKind = iota
+	subExists
+	subAny // true when cmp holds for a row
+	subArray
+)
+
+// subRef stands for a subquery inside an expression between binding and
+// planning. Its plan sees the row around it as outer level 1.
+type subRef struct {
+	kind subKind
+	node plan.Node
+	typ  types.T
+	// cmp compares, for subAny: over columns of the row around and subCols of
+	// the subquery's row. simple tells that it is one equality (lhs = column).
+	cmp  expr.Expr
+	name string
+	at   sql.Node
+}
+
+// Type returns the type of the subquery's value.
+func (s *subRef) Type() types.T { return s.typ }
+
+// subCol is a column of the subquery's row in subRef.cmp.
+type subCol struct {
+	index int
+	typ   types.T
+}
+
+// Type returns the column's type.
+func (s *subCol) Type() types.T { return s.typ }
+
+// subquery binds a query in an expression.
+func (b *binder) subquery(ec *exprContext, q *sql.Select, at sql.Node) (plan.Node, []plan.Column, error) {
+	if ec.noSub != "" {
+		return nil, nil, b.errAt(at, pgerr.FeatureNotSupported, "cannot use subquery in %s", ec.noSub)
+	}
+	return b.query(q, ec.sc, queryMode{})
+}
+
+func (b *binder) scalarSubquery(ec *exprContext, e *sql.SubqueryExpr) (expr.Expr, error) {
+	n, cols, err := b.subquery(ec, e.Query, e)
+	if err != nil {
+		return nil, err
+	}
+	if len(cols) != 1 {
+		return nil, b.errAt(e, pgerr.SyntaxError, "subquery must return only one column")
+	}
+	return &subRef{kind: subScalar, node: n, typ: cols[0].Typ, name: cols[0].Name, at: e}, nil
+}
+
+func (b *binder) exists(ec *exprContext, e *sql.ExistsExpr) (expr.Expr, error) {
+	n, _, err := b.subquery(ec, e.Query, e)
+	if err != nil {
+		return nil, err
+	}
+	return &subRef{kind: subExists, node: n, typ: types.TBool, at: e}, nil
+}
+
+func (b *binder) arraySubquery(ec *exprContext, e *sql.ArraySubquery) (expr.Expr, error) {
+	if ec.noSub != "" {
+		return nil, b.errAt(e, pgerr.FeatureNotSupported, "cannot use subquery in %s", ec.noSub)
+	}
+	n, order, cols, err := b.orderedQuery(e.Query, ec.sc)
+	if err != nil {
+		return nil, err
+	}
+	if len(cols) != 1 {
+		return nil, b.errAt(e, pgerr.SyntaxError, "subquery must return only one column")
+	}
+	fn, err := expr.ResolveAgg("array_agg", []types.T{cols[0].Typ})
+	if err != nil {
+		return nil, b.placed(err, e)
+	}
+	t := fn.Result([]types.T{cols[0].Typ})
+	agg := &plan.Aggregate{Input: n, Scalar: true, Aggs: []expr.AggCall{{Fn: fn, Args: []int{0}, Filter: -1, OrderBy: order, Typ: t}},
+		Out: []plan.Column{{Name: "array", Typ: t}}}
+	// array_agg of no row is NULL, ARRAY(...) is an empty array.
+	empty, err := b.coerce(&expr.Const{Val: "{}", Typ: types.TUnknown}, t, expr.Explicit, e)
+	if err != nil {
+		return nil, err
+	}
+	pr := &plan.Project{Input: agg, Exprs: []expr.Expr{&expr.Coalesce{Args: []expr.Expr{&expr.Col{Typ: t}, empty}, Typ: t}}, Out: agg.Out}
+	return &subRef{kind: subScalar, node: pr, typ: t, at: e}, nil
+}
+
+// quantSubquery binds arg op ANY|ALL (query). ALL is NOT (arg negated-op ANY).
+func (b *binder) quantSubquery(ec *exprContext, arg sql.Expr, op string, all bool, q *sql.Select, at sql.Node) (expr.Expr, error) {
+	l, err := b.expr(ec, arg)
+	if err != nil {
+		return nil, err
+	}
+	n, cols, err := b.subquery(ec, q, at)
+	if err != nil {
+		return nil, err
+	}
+	var r expr.Expr
+	row, isRow := l.(*expr.MakeRow)
+	if isRow {
+		rr := &expr.MakeRow{}
+		for i, c := range cols {
+			rr.Args = append(rr.Args, &subCol{i, c.Typ})
+		}
+		r = rr
+		if len(cols) != len(row.Args) {
+			return nil, b.errAt(at, pgerr.SyntaxError, "subquery has too %s columns", fewMany(len(cols) < len(row.Args)))
+		}
+	} else {
+		if len(cols) != 1 {
+			return nil, b.errAt(at, pgerr.SyntaxError, "subquery has too many columns")
+		}
+		r = &subCol{0, cols[0].Typ}
+	}
+	cmp, err := b.compare(op, at, l, r)
+	if err != nil {
+		return nil, err
+	}
+	if cmp.Type().ID != types.Bool {
+		return nil, b.errAt(at, pgerr.WrongObjectType, "operator %s must return type boolean, not type %s", op, cmp.Type())
+	}
+	if all {
+		cmp = &expr.Not{Arg: cmp}
+	}
+	var out expr.Expr = &subRef{kind: subAny, node: n, typ: types.TBool, cmp: cmp, at: at}
+	if all {
+		out = &expr.Not{Arg: out}
+	}
+	return out, nil
+}
+
+func fewMany(few bool) string {
+	if few {
+		return "few"
+	}
+	return "many"
+}
+
+// hasSubquery reports whether e holds a subquery that is not planned yet.
+func hasSubquery(e expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		if _, ok := x.(*subRef); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// filter adds a condition, whose subqueries in conjunct position become joins.
+// Columns may be added at the right.
+func (b *binder) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
+	var plain, subs []expr.Expr
+	for _, c := range plan.Conjuncts(cond) {
+		if hasSubquery(c) {
+			subs = append(subs, c)
+		} else {
+			plain = append(plain, c)
+		}
+	}
+	if len(plain) > 0 {
+		n = &plan.Filter{Input: n, Cond: and(plain)}
+	}
+	for _, c := range subs {
+		not := false
+		inner := c
+		for {
+			x, ok := inner.(*expr.Not)
+			if !ok {
+				break
+			}
+			inner, not = x.Arg, !not
+		}
+		if s, ok := inner.(*subRef); ok && s.kind != subScalar && !hasSubquery(s.cmp) {
+			n = applySubquery(n, s, not)
+			continue
+		}
+		var err error
+		var es []expr.Expr
+		if n, es, err = b.planSubqueries(n, []expr.Expr{c}); err != nil {
+			return nil, err
+		}
+		n = &plan.Filter{Input: n, Cond: es[0]}
+	}
+	return n, nil
+}
+
+// applySubquery makes [NOT] EXISTS or [NOT] IN of a conjunct a join.
+func applySubquery(n plan.Node, s *subRef, not bool) plan.Node {
+	a := &plan.Apply{Kind: plan.Semi, Left: n, Right: s.node}
+	if s.cmp != nil {
+		a.On = withSubCols(s.cmp, len(n.Schema()))
+	}
+	switch {
+	case not && s.cmp == nil:
+		a.Kind = plan.Anti
+	case not:
+		// True only when the comparison is false for every row, not unknown.
+		a.Kind = plan.NullAnti
+	}
+	return a
+}
+
+// withSubCols puts columns at offset for the subquery's columns.
+func withSubCols(e expr.Expr, offset int) expr.Expr {
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*subCol); ok {
+			return &expr.Col{Index: offset + c.index, Typ: c.typ}
+		}
+		return x
+	})
+}
+
+// planSubqueries attaches the subqueries of es to n, each as new columns at the
+// right, and returns es over them.
+func (b *binder) planSubqueries(n plan.Node, es []expr.Expr) (plan.Node, []expr.Expr, error) {
+	var first error
+	out := make([]expr.Expr, len(es))
+	for i, e := range es {
+		if !hasSubquery(e) {
+			out[i] = e
+			continue
+		}
+		out[i] = expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+			s, ok := x.(*subRef)
+			if !ok || first != nil {
+				return x
+			}
+			if s.cmp != nil && hasSubquery(s.cmp) {
+				var cs []expr.Expr
+				if n, cs, first = b.planSubqueries(n, []expr.Expr{s.cmp}); first != nil {
+					return x
+				}
+				c := *s
+				c.cmp = cs[0]
+				s = &c
+			}
+			var v expr.Expr
+			n, v, first = b.attach(n, s)
+			return v
+		})
+	}
+	return n, out, first
+}
+
+// attach computes one subquery's value as an expression over a wider n.
+func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
+	width := len(n.Schema())
+	switch s.kind {
+	case subScalar:
+		n = &plan.Apply{Kind: plan.Left, Left: n, Right: s.node, Scalar: true}
+		return n, &expr.Col{Index: width, Typ: s.typ}, nil
+	case subExists:
+		count, err := b.countAgg(s.node, -1)
+		if err != nil {
+			return nil, nil, err
+		}
+		agg := &plan.Aggregate{Input: s.node, Scalar: true, Aggs: []expr.AggCall{count}, Out: []plan.Column{{Name: "count", Typ: types.TInt8}}}
+		n = &plan.Apply{Kind: plan.Left, Left: n, Right: agg, Scalar: true}
+		v, err := b.positive(&expr.Col{Index: width, Typ: types.TInt8}, s.at)
+		return n, v, err
+	}
+	return b.attachAny(n, s)
+}
+
+// attachAny counts the rows for which the comparison is true and unknown, and
+// makes three-valued logic of the counts.
+func (b *binder) attachAny(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
+	width, sub := len(n.Schema()), len(s.node.Schema())
+	cmp := withSubCols(expr.Rewrite(s.cmp, func(x expr.Expr) expr.Expr {
+		switch x := x.(type) {
+		case *expr.Col:
+			return &expr.Outer{Level: 1, Index: x.Index, Typ: x.Typ}
+		case *expr.Outer:
+			return &expr.Outer{Level: x.Level + 1, Index: x.Index, Typ: x.Typ}
+		}
+		return x
+	}), 0)
+	pr := &plan.Project{Input: s.node, Exprs: append(identity(s.node), cmp, &expr.IsNull{Arg: cmp})}
+	pr.Out = append(append(pr.Out, s.node.Schema()...), plan.Column{Name: "match", Typ: types.TBool}, plan.Column{Name: "unknown", Typ: types.TBool})
+	yes, err := b.countAgg(pr, sub)
+	if err != nil {
+		return nil, nil, err
+	}
+	unknown := yes
+	unknown.Filter = sub + 1
+	agg := &plan.Aggregate{Input: pr, Scalar: true, Aggs: []expr.AggCall{yes, unknown},
+		Out: []plan.Column{{Name: "matches", Typ: types.TInt8}, {Name: "unknowns", Typ: types.TInt8}}}
+	n = &plan.Apply{Kind: plan.Left, Left: n, Right: agg, Scalar: true}
+	c1, err := b.positive(&expr.Col{Index: width, Typ: types.TInt8}, s.at)
+	if err != nil {
+		return nil, nil, err
+	}
+	c2, err := b.positive(&expr.Col{Index: width + 1, Typ: types.TInt8}, s.at)
+	if err != nil {
+		return nil, nil, err
+	}
+	return n, &expr.Case{Typ: types.TBool, Whens: []expr.When{
+		{Cond: c1, Then: &expr.Const{Val: true, Typ: types.TBool}},
+		{Cond: c2, Then: &expr.Const{Typ: types.TBool}},
+	}, Else: &expr.Const{Val: false, Typ: types.TBool}}, nil
+}
+
+// countAgg is count(*) [FILTER (column)].
+func (b *binder) countAgg(n plan.Node, filter int) (expr.AggCall, error) {
+	fn, err := expr.ResolveAgg("count", nil)
+	if err != nil {
+		return expr.AggCall{}, err
+	}
+	return expr.AggCall{Fn: fn, Filter: filter, Typ: types.TInt8}, nil
+}
+
+func (b *binder) positive(e expr.Expr, at sql.Node) (expr.Expr, error) {
+	return b.op(">", at, e, &expr.Const{Val: int64(0), Typ: types.TInt8})
+}

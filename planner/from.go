@@ -1,0 +1,370 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// fromPart is a bound part of a FROM clause: a plan and the names of its
+// columns. The plan is bound under a scope of the items to its left: its outer
+// references of level 1 are to their row, until settle removes that level.
+type fromPart struct {
+	node    plan.Node
+	items   []*rangeItem
+	lateral bool // the plan does refer to the items to its left
+}
+
+// fromList binds a comma list and adds its items to sc.
+func (b *binder) fromList(list []sql.TableExpr, sc *scope) (plan.Node, error) {
+	var node plan.Node
+	for _, te := range list {
+		right, err := b.tableExpr(te, &scope{parent: sc.parent, items: slices.Clone(sc.items), ctes: sc.ctes})
+		if err != nil {
+			return nil, err
+		}
+		if err := b.checkAliases(sc.items, right.items, te); err != nil {
+			return nil, err
+		}
+		if right = settle(right); node == nil {
+			node = right.node
+		} else {
+			shiftItems(right.items, len(node.Schema()))
+			node = crossJoin(plan.Inner, node, right)
+		}
+		sc.items = append(sc.items, right.items...)
+	}
+	if node == nil {
+		node = oneRow()
+	}
+	return node, nil
+}
+
+// crossJoin joins a settled part to what is on its left.
+func crossJoin(k plan.JoinKind, left plan.Node, right *fromPart) plan.Node {
+	if right.lateral {
+		return &plan.Apply{Kind: k, Left: left, Right: right.node}
+	}
+	return &plan.Join{Kind: k, Left: left, Right: right.node}
+}
+
+// settle finds out whether a part uses the items to its left. If not, that level
+// disappears from its outer references.
+func settle(p *fromPart) *fromPart {
+	if refersToLevel(p.node, 1) {
+		p.lateral = true
+		return p
+	}
+	p.node = lowerOuter(p.node)
+	return p
+}
+
+// oneRow is the input of a query without FROM.
+func oneRow() plan.Node { return &plan.Values{Rows: [][]expr.Expr{{}}} }
+
+// checkAliases finds two items of one name.
+func (b *binder) checkAliases(left, right []*rangeItem, at sql.Node) error {
+	for _, r := range right {
+		if r.name == "" || !r.relVisible {
+			continue
+		}
+		for _, l := range left {
+			if l.relVisible && l.name == r.name && (l.schema == r.schema || l.schema == "" || r.schema == "") {
+				return b.errAt(at, pgerr.DuplicateAlias, "table name \"%s\" specified more than once", r.name)
+			}
+		}
+	}
+	return nil
+}
+
+// tableExpr binds one item of FROM under outer, whose items LATERAL ones may see.
+func (b *binder) tableExpr(te sql.TableExpr, outer *scope) (*fromPart, error) {
+	if err := b.enter(te); err != nil {
+		return nil, err
+	}
+	defer b.leave()
+	if err := b.grow(1, te); err != nil {
+		return nil, err
+	}
+	switch te := te.(type) {
+	case *sql.TableRef:
+		return b.tableRef(te, outer)
+	case *sql.SubqueryTable:
+		return b.subqueryTable(te, outer)
+	case *sql.FuncTable:
+		return b.funcTable(te, outer)
+	case *sql.JoinTable:
+		return b.joinTable(te, outer)
+	case *sql.WindowTable:
+		return b.windowTable(te, outer)
+	}
+	return nil, b.unsupported(te, "this item of FROM", "")
+}
+
+// blind is outer for a part that may not see its items.
+func blind(outer *scope) *scope {
+	return &scope{parent: outer.parent, hidden: outer.items, ctes: outer.ctes}
+}
+
+func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, error) {
+	if !te.Lateral {
+		outer = blind(outer)
+	}
+	n, cols, err := b.query(te.Query, outer, queryMode{})
+	if err != nil {
+		return nil, err
+	}
+	it, err := b.alias(te.Alias, "", cols, te)
+	if err != nil {
+		return nil, err
+	}
+	return &fromPart{node: n, items: []*rangeItem{it}}, nil
+}
+
+// alias names the columns of a part.
+func (b *binder) alias(a *sql.Alias, name string, cols []plan.Column, at sql.Node) (*rangeItem, error) {
+	it := &rangeItem{name: name, relVisible: true, colVisible: true}
+	for i, c := range cols {
+		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Typ, index: i})
+	}
+	if a == nil {
+		return it, nil
+	}
+	it.name = a.Name
+	return it, b.renameColumns(it, a, at)
+}
+
+func (b *binder) renameColumns(it *rangeItem, a *sql.Alias, at sql.Node) error {
+	if len(a.Columns) > len(it.cols) {
+		return b.errAt(at, pgerr.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
+			it.name, len(it.cols), len(a.Columns))
+	}
+	for i, n := range a.Columns {
+		it.cols[i].name = n
+	}
+	return nil
+}
+
+// tableRef binds a named relation or common table expression.
+func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
+	if te.Name.Schema == "" {
+		if p, err := b.cteRef(te, outer); p != nil || err != nil {
+			return p, err
+		}
+	}
+	if te.AsOf != nil {
+		return nil, b.unsupported(te, "FOR SYSTEM_TIME AS OF", "Join the relation without it to see its current rows.")
+	}
+	rel, err := b.relation(te.Name, te)
+	if err != nil {
+		return nil, err
+	}
+	h := rel.Header()
+	if v, ok := rel.(*catalog.View); ok {
+		return b.viewRef(v, te)
+	}
+	b.deps[h.OID] = true
+	n := scanOf(rel)
+	n.Pos = b.at(te)
+	if n.Kind == plan.RelSource {
+		if !b.stream {
+			return nil, b.unsupported(te, "reading source \""+h.Name+"\" by a one-off query",
+				"A source stores no rows. Create a materialized view over it, or a table with the same connector, and read that.")
+		}
+	}
+	if n.Kind == plan.RelVirtual && b.stream {
+		return nil, b.unsupported(te, "a catalog table in a materialized view or sink", "Its changes are not tracked.")
+	}
+	it, err := b.alias(te.Alias, h.Name, n.Out, te)
+	if err != nil {
+		return nil, err
+	}
+	if te.Alias == nil {
+		it.schema = h.Schema
+	}
+	it.rel = rel
+	if t, ok := rel.(*catalog.Table); ok && t.PrimaryKey != nil {
+		it.key = t.PrimaryKey.Columns
+	}
+	return &fromPart{node: n, items: []*rangeItem{it}}, nil
+}
+
+// relation looks up a readable relation.
+func (b *binder) relation(name sql.Name, at sql.Node) (catalog.Relation, error) {
+	if name.Catalog != "" && b.p.Session != nil && name.Catalog != b.p.Session.Database {
+		return nil, b.errAt(at, pgerr.FeatureNotSupported, "cross-database references are not implemented: \"%s.%s.%s\"", name.Catalog, name.Schema, name.Name)
+	}
+	o, err := b.p.Cat.Resolve(name.Schema, name.Name, b.searchPath())
+	if err != nil {
+		return nil, b.placed(err, at)
+	}
+	rel, ok := o.(catalog.Relation)
+	if !ok {
+		err := pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name.Name).
+			WithDetail("This operation is not supported for %ss.", o.Kind())
+		if o.Kind() == catalog.KindIndex {
+			err.Detail = "This operation is not supported for indexes."
+		}
+		return nil, err.At(b.at(at))
+	}
+	return rel, nil
+}
+
+// scanOf makes a scan of all columns.
+func scanOf(rel catalog.Relation) *plan.Scan {
+	h := rel.Header()
+	n := &plan.Scan{Rel: h.OID, Name: h.Name}
+	for i, c := range rel.Cols() {
+		n.Cols = append(n.Cols, i)
+		n.Out = append(n.Out, plan.Column{Name: c.Name, Typ: c.Type})
+	}
+	switch r := rel.(type) {
+	case *catalog.Table:
+		n.Kind = plan.RelTable
+		n.P.AppendOnly = r.AppendOnly
+		if r.PrimaryKey != nil {
+			n.P.Keys = [][]int{slices.Clone(r.PrimaryKey.Columns)}
+		}
+	case *catalog.MatView:
+		n.Kind = plan.RelView
+		n.P.AppendOnly = r.AppendOnly
+		if r.Key != nil {
+			n.P.Keys = [][]int{slices.Clone(r.Key)}
+		}
+	case *catalog.Source:
+		n.Kind = plan.RelSource
+		n.P.AppendOnly = r.AppendOnly
+		if r.PrimaryKey != nil {
+			n.P.Keys = [][]int{slices.Clone(r.PrimaryKey.Columns)}
+		}
+	case *catalog.VirtualTable:
+		n.Kind = plan.RelVirtual
+	}
+	return n
+}
+
+// viewRef binds a view by its stored query.
+func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
+	if b.views++; b.views > maxViewDepth {
+		return nil, b.errAt(te, pgerr.StatementTooComplex, "view \"%s\" is nested too deeply", v.Name)
+	}
+	defer func() { b.views-- }()
+	b.deps[v.OID] = true
+	q, err := ParseQuery(v.Query)
+	if err != nil {
+		return nil, err
+	}
+	text, path, params := b.text, b.path, b.params
+	b.text, b.path, b.params = "", v.SearchPath, &paramSet{pos: map[int]int{}}
+	n, cols, err := b.query(q, nil, queryMode{})
+	b.text, b.path, b.params = text, path, params
+	if err != nil {
+		return nil, pgerr.From(err)
+	}
+	if len(cols) < len(v.Columns) {
+		return nil, b.errAt(te, pgerr.Internal, "view \"%s\" no longer has the columns it was created with", v.Name)
+	}
+	// The view's columns are those at its creation, under their names and types.
+	es := make([]expr.Expr, len(v.Columns))
+	out := make([]plan.Column, len(v.Columns))
+	for i, c := range v.Columns {
+		out[i] = plan.Column{Name: c.Name, Typ: c.Type}
+		es[i], err = expr.Coerce(&expr.Col{Index: i, Typ: cols[i].Typ}, c.Type, expr.Explicit)
+		if err != nil {
+			return nil, err
+		}
+	}
+	it, err := b.alias(te.Alias, v.Name, out, te)
+	if err != nil {
+		return nil, err
+	}
+	if te.Alias == nil {
+		it.schema = v.Schema
+	}
+	it.rel = v
+	return &fromPart{node: &plan.Project{Input: n, Exprs: es, Out: out}, items: []*rangeItem{it}}, nil
+}
+
+// ParseQuery reads a stored query text.
+func ParseQuery(text string) (*sql.Select, error) {
+	st, err := sql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(st) == 1 {
+		if q, ok := st[0].Stmt.(*sql.Select); ok {
+			return q, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.SyntaxError, "not a query: %s", text)
+}
+
+// funcTable binds functions in FROM.
+func (b *binder) funcTable(te *sql.FuncTable, outer *scope) (*fromPart, error) {
+	if te.RowsFrom && len(te.Funcs) > 1 {
+		return nil, b.unsupported(te, "ROWS FROM with several functions", "Join the functions WITH ORDINALITY by their row numbers.")
+	}
+	f := te.Funcs[0]
+	if len(f.Columns) > 0 {
+		return nil, b.unsupported(te, "a column definition list", "Take the fields out of the value with -> and casts.")
+	}
+	ec := &exprContext{sc: &scope{parent: outer, ctes: outer.ctes}, clause: "functions in FROM", allowSet: true}
+	e, err := b.expr(ec, f.Call)
+	if err != nil {
+		return nil, err
+	}
+	if hasSubquery(e) {
+		return nil, b.unsupported(te, "a subquery in the arguments of a function in FROM", "Put the subquery in FROM and the function after it.")
+	}
+	name := figureName(f.Call)
+	var node plan.Node
+	var cols []plan.Column
+	call, isSet := e.(*expr.Call)
+	isSet = isSet && call.Fn.Set
+	switch {
+	case isSet:
+		cols = setColumns(call, name)
+		if te.Ordinality {
+			cols = append(cols, plan.Column{Name: "ordinality", Typ: types.TInt8})
+		}
+		node = &plan.TableFunc{Fn: call.Fn, Args: call.Args, Ordinality: te.Ordinality, Out: cols}
+	default:
+		cols = []plan.Column{{Name: name, Typ: b.settleUnknown(e.Type())}}
+		if e, err = b.toText(e); err != nil {
+			return nil, err
+		}
+		row := []expr.Expr{e}
+		if te.Ordinality {
+			cols = append(cols, plan.Column{Name: "ordinality", Typ: types.TInt8})
+			row = append(row, &expr.Const{Val: int64(1), Typ: types.TInt8})
+		}
+		node = &plan.Values{Rows: [][]expr.Expr{row}, Out: cols}
+	}
+	it, err := b.alias(te.Alias, name, cols, te)
+	if err != nil {
+		return nil, err
+	}
+	single := len(cols) == 1 || len(cols) == 2 && te.Ordinality
+	if single && te.Alias != nil && len(te.Alias.Columns) == 0 {
+		it.cols[0].name = te.Alias.Name // a scalar function's column takes the alias
+	}
+	it.scalar = len(cols) == 1
+	return &fromPart{node: node, items: []*rangeItem{it}}, nil
+}
+
+// setColumns are the output columns of a set-returning function.
+func setColumns(c *expr.Call, name string) []plan.Column {
+	if names, ts := setResult(c); len(names) > 0 {
+		out := make([]plan.Column, len(names))
+		for i := range names {
+			out[i] = plan.Column{Name: names[i], Typ: ts[i]}
+		}
+		return out
+	}
+	return []plan.Column{{Name: name, Typ: c.Typ}}
+}

@@ -1,0 +1,230 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+var joinKinds = [...]plan.JoinKind{sql.InnerJoin: plan.Inner, sql.LeftJoin: plan.Left, sql.RightJoin: plan.Right, sql.FullJoin: plan.Full}
+
+// joinTable binds a JOIN.
+func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
+	l, err := b.tableExpr(te.Left, outer)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.tableExpr(te.Right, &scope{parent: outer, items: slices.Clone(l.items), ctes: outer.ctes})
+	if err != nil {
+		return nil, err
+	}
+	if err := b.checkAliases(l.items, r.items, te.Right); err != nil {
+		return nil, err
+	}
+	kind := joinKinds[te.Kind]
+	if r = settle(r); r.lateral && (kind == plan.Right || kind == plan.Full) {
+		return nil, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry").
+			WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(b.at(te.Right))
+	}
+	nl := len(l.node.Schema())
+	shiftItems(r.items, nl)
+	p := &fromPart{node: crossJoin(kind, l.node, r), items: slices.Concat(l.items, r.items)}
+	switch {
+	case te.Natural:
+		return b.usingJoin(p, commonNames(l.items, r.items), l.items, r.items, te)
+	case len(te.Using) > 0:
+		return b.usingJoin(p, te.Using, l.items, r.items, te)
+	case te.On != nil:
+		sc := &scope{parent: blind(outer), items: p.items, ctes: outer.ctes}
+		cond, err := b.condition(&exprContext{sc: sc, clause: "JOIN conditions"}, te.On, "JOIN/ON")
+		if err != nil {
+			return nil, err
+		}
+		if p.node, err = b.joinOn(p.node, cond, te); err != nil {
+			return nil, err
+		}
+	}
+	if te.Alias != nil {
+		return b.aliasJoin(p, te)
+	}
+	return p, nil
+}
+
+// joinOn puts the ON condition into a join that had none.
+func (b *binder) joinOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.Node, error) {
+	if hasSubquery(cond) {
+		if te.Kind != sql.InnerJoin {
+			return nil, b.unsupported(te, "a subquery in the ON of an outer join", "Join the subquery in FROM instead.")
+		}
+		width := len(n.Schema())
+		n, err := b.filter(n, cond)
+		if err != nil {
+			return nil, err
+		}
+		return narrowTo(n, width), nil
+	}
+	switch n := n.(type) {
+	case *plan.Join:
+		return &plan.Join{Kind: n.Kind, Left: n.Left, Right: n.Right, Residual: cond}, nil
+	case *plan.Apply:
+		return &plan.Apply{Kind: n.Kind, Left: n.Left, Right: n.Right, On: cond}, nil
+	}
+	return n, nil
+}
+
+// aliasJoin renames a parenthesised join: only the alias can qualify.
+func (b *binder) aliasJoin(p *fromPart, te *sql.JoinTable) (*fromPart, error) {
+	it := &rangeItem{name: te.Alias.Name, relVisible: true, colVisible: true}
+	for _, old := range p.items {
+		if old.colVisible {
+			it.cols = append(it.cols, old.cols...)
+		}
+	}
+	p.items = []*rangeItem{it}
+	return p, b.renameColumns(it, te.Alias, te)
+}
+
+// commonNames are the columns that NATURAL joins by.
+func commonNames(l, r []*rangeItem) []string {
+	var out []string
+	for _, it := range l {
+		if !it.colVisible {
+			continue
+		}
+		for _, c := range it.cols {
+			if n, _ := findVisible(r, c.name); n > 0 && !slices.Contains(out, c.name) {
+				out = append(out, c.name)
+			}
+		}
+	}
+	return out
+}
+
+// findVisible returns how many visible columns have a name, and the first.
+func findVisible(items []*rangeItem, name string) (n int, col *scopeCol) {
+	for _, it := range items {
+		if !it.colVisible {
+			continue
+		}
+		for i := range it.cols {
+			if it.cols[i].name == name {
+				if n++; n == 1 {
+					col = &it.cols[i]
+				}
+			}
+		}
+	}
+	return n, col
+}
+
+// usingJoin makes the condition of USING or NATURAL, and an item for the merged
+// columns, which come first, followed by the others of both sides.
+func (b *binder) usingJoin(p *fromPart, names []string, l, r []*rangeItem, te *sql.JoinTable) (*fromPart, error) {
+	merged := &rangeItem{colVisible: true}
+	var conds []expr.Expr
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, b.errAt(te, pgerr.DuplicateColumn, "column name \"%s\" appears more than once in USING clause", name)
+		}
+		lc, err := b.usingColumn(l, name, "left", te)
+		if err != nil {
+			return nil, err
+		}
+		rc, err := b.usingColumn(r, name, "right", te)
+		if err != nil {
+			return nil, err
+		}
+		eq, err := b.op("=", te, lc.value(), rc.value())
+		if err != nil {
+			return nil, err
+		}
+		conds = append(conds, eq)
+		m, err := b.mergedColumn(name, lc, rc, te)
+		if err != nil {
+			return nil, err
+		}
+		merged.cols = append(merged.cols, *m)
+	}
+	for _, side := range [][]*rangeItem{l, r} {
+		for _, it := range side {
+			if !it.colVisible {
+				continue
+			}
+			for _, c := range it.cols {
+				if !slices.Contains(names, c.name) {
+					merged.cols = append(merged.cols, c)
+				}
+			}
+		}
+	}
+	if te.Alias != nil {
+		merged.name, merged.relVisible = te.Alias.Name, true
+		if err := b.renameColumns(merged, te.Alias, te); err != nil {
+			return nil, err
+		}
+	}
+	items := []*rangeItem{merged}
+	for _, it := range p.items {
+		if it.name != "" && te.Alias == nil {
+			c := *it
+			c.colVisible = false
+			items = append(items, &c)
+		}
+	}
+	if te.UsingAlias != "" {
+		items = append(items, &rangeItem{name: te.UsingAlias, relVisible: true, cols: slices.Clone(merged.cols[:len(names)])})
+	}
+	p.items = items
+	if len(conds) == 0 {
+		return p, nil
+	}
+	var err error
+	p.node, err = b.joinOn(p.node, and(conds), te)
+	return p, err
+}
+
+func (b *binder) usingColumn(items []*rangeItem, name, side string, te *sql.JoinTable) (*scopeCol, error) {
+	n, c := findVisible(items, name)
+	switch {
+	case n == 0:
+		return nil, b.errAt(te, pgerr.UndefinedColumn, "column \"%s\" specified in USING clause does not exist in %s table", name, side)
+	case n > 1:
+		return nil, b.errAt(te, pgerr.AmbiguousColumn, "common column name \"%s\" appears more than once in %s table", name, side)
+	}
+	return c, nil
+}
+
+// mergedColumn is the one column that USING makes of two: the preserved side's,
+// or for a full join whichever is there.
+func (b *binder) mergedColumn(name string, l, r *scopeCol, te *sql.JoinTable) (*scopeCol, error) {
+	t, err := expr.CommonTypeFor("JOIN/USING", []types.T{l.typ, r.typ})
+	if err != nil {
+		return nil, b.placed(err, te)
+	}
+	side := func(c *scopeCol) (expr.Expr, error) { return b.coerce(c.value(), t, expr.Implicit, te) }
+	le, err := side(l)
+	if err != nil {
+		return nil, err
+	}
+	re, err := side(r)
+	if err != nil {
+		return nil, err
+	}
+	m := &scopeCol{name: name, typ: t, index: l.index}
+	switch te.Kind {
+	case sql.RightJoin:
+		m.e, m.index = re, r.index
+	case sql.FullJoin:
+		m.e = &expr.Coalesce{Args: []expr.Expr{le, re}, Typ: t}
+	default:
+		m.e = le
+	}
+	if c, ok := m.e.(*expr.Col); ok {
+		m.e, m.index = nil, c.Index
+	}
+	return m, nil
+}

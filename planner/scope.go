@@ -1,0 +1,381 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// scope is what the names of one query level can mean: the columns of the row
+// that its expressions are evaluated over. A subquery's scope has the enclosing
+// one as parent; each step up is one level of expr.Outer.
+type scope struct {
+	parent *scope
+	items  []*rangeItem
+	ctes   *cteEnv
+	// hidden are items of the FROM clause that exist but cannot be seen from
+	// here, for the hint of the error.
+	hidden []*rangeItem
+}
+
+// depth is the number of scopes from sc outwards.
+func (sc *scope) depth() int {
+	n := 0
+	for ; sc != nil; sc = sc.parent {
+		n++
+	}
+	return n
+}
+
+// rangeItem is one entry of the namespace: a table, a subquery, or the merged
+// columns of a join. PostgreSQL keeps apart whether its name can qualify columns
+// and whether its columns can be named without qualification.
+type rangeItem struct {
+	name       string // alias, or the relation's name; empty for joins
+	schema     string // of a relation without alias, for schema.table.column
+	relVisible bool
+	colVisible bool
+	cols       []scopeCol
+	rel        catalog.Relation // a base relation, else nil
+	key        []int            // positions in cols of the primary key of rel
+	scalar     bool             // a function of one column: its name is also the column's value
+}
+
+// scopeCol is a named column of a rangeItem: column index of the row, or for a
+// merged column of a join a computed expression over the row.
+type scopeCol struct {
+	name  string
+	typ   types.T
+	index int
+	e     expr.Expr // nil: column index
+}
+
+// value returns the column's expression over the row of its scope.
+func (c *scopeCol) value() expr.Expr {
+	if c.e != nil {
+		return expr.Rewrite(c.e, func(x expr.Expr) expr.Expr {
+			if k, ok := x.(*expr.Col); ok {
+				return &expr.Col{Index: k.Index, Typ: k.Typ}
+			}
+			return x
+		})
+	}
+	return &expr.Col{Index: c.index, Typ: c.typ}
+}
+
+// shift moves the columns of items by n, when their row becomes the right part
+// of a wider one.
+func shiftItems(items []*rangeItem, n int) {
+	for _, it := range items {
+		for i := range it.cols {
+			c := &it.cols[i]
+			c.index += n
+			if c.e != nil {
+				c.e = shiftCols(c.e, n)
+			}
+		}
+	}
+}
+
+// shiftCols adds n to every column position of e.
+func shiftCols(e expr.Expr, n int) expr.Expr {
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); ok {
+			return &expr.Col{Index: c.Index + n, Typ: c.Typ}
+		}
+		return x
+	})
+}
+
+// outward turns an expression over the row of an enclosing query into one over
+// references level queries up.
+func outward(e expr.Expr, level int) expr.Expr {
+	if level == 0 {
+		return e
+	}
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		switch x := x.(type) {
+		case *expr.Col:
+			return &expr.Outer{Level: level, Index: x.Index, Typ: x.Typ}
+		case *expr.Outer:
+			return &expr.Outer{Level: x.Level + level, Index: x.Index, Typ: x.Typ}
+		}
+		return x
+	})
+}
+
+// column resolves a column reference; found is false when nothing of that name
+// exists at all (the caller may then try a whole-row reference).
+func (b *binder) column(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
+	parts := ref.Parts
+	name := parts[len(parts)-1]
+	level := 0
+	for s := sc; s != nil; s = s.parent {
+		var e expr.Expr
+		var err error
+		if len(parts) == 1 {
+			e, err = b.unqualified(s, name, ref)
+		} else {
+			e, err = b.qualified(s, parts, ref)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			if level > 0 {
+				return outward(e, level), nil
+			}
+			if c, ok := e.(*expr.Col); ok {
+				b.colAt[c] = colRef{b.at(ref), b.displayName(s, c.Index, name)}
+			} else {
+				expr.Walk(e, func(x expr.Expr) bool {
+					if c, ok := x.(*expr.Col); ok {
+						b.colAt[c] = colRef{b.at(ref), b.displayName(s, c.Index, name)}
+					}
+					return true
+				})
+			}
+			return e, nil
+		}
+		level++
+	}
+	return nil, nil
+}
+
+// unqualified finds a bare column name in one scope: nil when absent.
+func (b *binder) unqualified(s *scope, name string, ref *sql.ColumnRef) (expr.Expr, error) {
+	var found *scopeCol
+	for _, it := range s.items {
+		if !it.colVisible {
+			continue
+		}
+		for i := range it.cols {
+			if it.cols[i].name != name {
+				continue
+			}
+			if found != nil {
+				return nil, b.errAt(ref, pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", name)
+			}
+			found = &it.cols[i]
+		}
+	}
+	if found == nil {
+		return nil, nil
+	}
+	return found.value(), nil
+}
+
+// qualified finds table.column in one scope: nil when the table is not there.
+func (b *binder) qualified(s *scope, parts []string, ref *sql.ColumnRef) (expr.Expr, error) {
+	it, err := b.item(s, parts[:len(parts)-1], ref)
+	if it == nil || err != nil {
+		return nil, err
+	}
+	name := parts[len(parts)-1]
+	var found *scopeCol
+	for i := range it.cols {
+		if it.cols[i].name == name {
+			if found != nil {
+				return nil, b.errAt(ref, pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", name)
+			}
+			found = &it.cols[i]
+		}
+	}
+	if found == nil {
+		return nil, b.noColumn(s, it.name, name, ref)
+	}
+	return found.value(), nil
+}
+
+// item finds a range item by [schema.]name in one scope.
+func (b *binder) item(s *scope, qual []string, at sql.Node) (*rangeItem, error) {
+	name := qual[len(qual)-1]
+	schema := ""
+	if len(qual) > 1 {
+		schema = qual[len(qual)-2]
+	}
+	var found *rangeItem
+	for _, it := range s.items {
+		if !it.relVisible || it.name != name || schema != "" && it.schema != schema {
+			continue
+		}
+		if found != nil {
+			return nil, b.errAt(at, pgerr.AmbiguousAlias, "table reference \"%s\" is ambiguous", name)
+		}
+		found = it
+	}
+	return found, nil
+}
+
+// displayName is a column as grouping errors print it.
+func (b *binder) displayName(s *scope, index int, name string) string {
+	for _, it := range s.items {
+		if it.name == "" {
+			continue
+		}
+		for i := range it.cols {
+			if it.cols[i].e == nil && it.cols[i].index == index {
+				return it.name + "." + it.cols[i].name
+			}
+		}
+	}
+	return name
+}
+
+// noColumn is the error for a column that does not exist.
+func (b *binder) noColumn(sc *scope, table, name string, at sql.Node) error {
+	var err *pgerr.Error
+	if table != "" {
+		err = pgerr.New(pgerr.UndefinedColumn, "column %s.%s does not exist", table, name)
+	} else {
+		err = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name)
+	}
+	if hint := closestColumn(sc, table, name); hint != "" {
+		err = err.WithHint("Perhaps you meant to reference the column \"%s\".", hint)
+	}
+	return err.At(b.at(at))
+}
+
+func closestColumn(sc *scope, table, name string) string {
+	best, dist := "", max(1, min(3, len(name)/2))+1
+	for s := sc; s != nil; s = s.parent {
+		for _, it := range s.items {
+			if it.name == "" {
+				continue
+			}
+			for _, c := range it.cols {
+				d := catalog.Distance(name, c.name, dist)
+				if table != "" && it.name != table {
+					d++
+				}
+				if d < dist {
+					best, dist = it.name+"."+c.name, d
+				}
+			}
+		}
+	}
+	return best
+}
+
+// noTable is the error for a qualifier that names no item of FROM.
+func (b *binder) noTable(sc *scope, qual []string, at sql.Node) error {
+	name := strings.Join(qual, ".")
+	last := qual[len(qual)-1]
+	for s := sc; s != nil; s = s.parent {
+		for _, it := range slices.Concat(s.hidden, s.items) {
+			if it.name == last && !it.relVisible || slices.Contains(s.hidden, it) && it.name == last {
+				return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", last).
+					WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", last).At(b.at(at))
+			}
+			if it.rel != nil && it.rel.Header().Name == last && it.name != last {
+				return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", last).
+					WithHint("Perhaps you meant to reference the table alias \"%s\".", it.name).At(b.at(at))
+			}
+		}
+	}
+	return pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", name).At(b.at(at))
+}
+
+// columnRef binds a column reference, or a whole-row reference.
+func (b *binder) columnRef(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
+	e, err := b.column(sc, ref)
+	if e != nil || err != nil {
+		return e, err
+	}
+	if len(ref.Parts) == 1 {
+		if row, err := b.wholeRow(sc, ref.Parts, ref); row != nil || err != nil {
+			return row, err
+		}
+		return nil, b.noColumn(sc, "", ref.Parts[0], ref)
+	}
+	return nil, b.noTable(sc, ref.Parts[:len(ref.Parts)-1], ref)
+}
+
+// wholeRow binds a reference to an item of FROM as one record value.
+func (b *binder) wholeRow(sc *scope, qual []string, at sql.Node) (expr.Expr, error) {
+	level := 0
+	for s := sc; s != nil; s = s.parent {
+		it, err := b.item(s, qual, at)
+		if err != nil {
+			return nil, err
+		}
+		if it != nil {
+			if it.scalar && len(it.cols) == 1 {
+				return outward(it.cols[0].value(), level), nil
+			}
+			row := &expr.MakeRow{}
+			for i := range it.cols {
+				v := it.cols[i].value()
+				if c, ok := v.(*expr.Col); ok && level == 0 {
+					b.colAt[c] = colRef{b.at(at), it.name + "." + it.cols[i].name}
+				}
+				row.Args = append(row.Args, outward(v, level))
+				row.Names = append(row.Names, it.cols[i].name)
+			}
+			return row, nil
+		}
+		level++
+	}
+	return nil, nil
+}
+
+// namedExpr is an output column before projection.
+type namedExpr struct {
+	name string
+	e    expr.Expr
+	at   sql.Node
+}
+
+// star expands * or t.*.
+func (b *binder) star(sc *scope, ref *sql.ColumnRef) ([]namedExpr, error) {
+	var out []namedExpr
+	add := func(it *rangeItem, level int) {
+		for i := range it.cols {
+			c := &it.cols[i]
+			v := outward(c.value(), level)
+			if k, ok := v.(*expr.Col); ok {
+				b.colAt[k] = colRef{b.at(ref), b.displayName(sc, k.Index, c.name)}
+			}
+			out = append(out, namedExpr{c.name, v, ref})
+		}
+	}
+	if len(ref.Parts) == 0 {
+		if len(sc.items) == 0 {
+			return nil, b.errAt(ref, pgerr.SyntaxError, "SELECT * with no tables specified is not valid")
+		}
+		for _, it := range sc.items {
+			if it.colVisible {
+				add(it, 0)
+			}
+		}
+		return out, nil
+	}
+	level := 0
+	for s := sc; s != nil; s = s.parent {
+		it, err := b.item(s, ref.Parts, ref)
+		if err != nil {
+			return nil, err
+		}
+		if it != nil {
+			add(it, level)
+			return out, nil
+		}
+		level++
+	}
+	return nil, b.noTable(sc, ref.Parts, ref)
+}
+
+// columnsOf makes the output columns of a list of named expressions.
+func columnsOf(es []namedExpr) []plan.Column {
+	out := make([]plan.Column, len(es))
+	for i, e := range es {
+		out[i] = plan.Column{Name: e.name, Typ: e.e.Type()}
+	}
+	return out
+}

@@ -1,0 +1,545 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// groupSet is one grouping set: positions in selection.keys.
+type groupSet []int
+
+// groupingRef stands for a GROUPING() call until the grouping sets are known.
+type groupingRef struct {
+	args []expr.Expr
+	at   sql.Node
+	// index is the place among the marks of the query.
+	index int
+}
+
+// Type: GROUPING() is an integer.
+func (g *groupingRef) Type() types.T { return types.TInt4 }
+
+func (b *binder) groupingCall(ec *exprContext, e *sql.Grouping) (expr.Expr, error) {
+	if ec.grouping == nil {
+		return nil, b.errAt(e, pgerr.GroupingError, "grouping operations are not allowed in %s", ec.clause)
+	}
+	inner := *ec
+	inner.aggs, inner.wins, inner.grouping = nil, nil, nil
+	args, err := b.exprs(&inner, e.Args)
+	if err != nil {
+		return nil, err
+	}
+	g := &groupingRef{args: args, at: e, index: len(*ec.grouping)}
+	*ec.grouping = append(*ec.grouping, g)
+	return g, nil
+}
+
+// bindGroups binds GROUP BY and expands ROLLUP, CUBE and GROUPING SETS.
+func (s *selection) bindGroups() error {
+	if len(s.q.GroupBy) == 0 {
+		return nil
+	}
+	sets := []groupSet{{}}
+	for _, g := range s.q.GroupBy {
+		alts, err := s.groupItem(g)
+		if err != nil {
+			return err
+		}
+		var next []groupSet
+		for _, a := range sets {
+			for _, x := range alts {
+				next = append(next, union(a, x))
+			}
+		}
+		if sets = next; len(sets) > 4096 {
+			return s.b.errAt(g, pgerr.StatementTooComplex, "too many grouping sets present (maximum 4096)")
+		}
+	}
+	if s.q.GroupDistinct {
+		var uniq []groupSet
+		for _, x := range sets {
+			y := slices.Sorted(slices.Values(x))
+			if !slices.ContainsFunc(uniq, func(o groupSet) bool { return slices.Equal(slices.Sorted(slices.Values(o)), y) }) {
+				uniq = append(uniq, x)
+			}
+		}
+		sets = uniq
+	}
+	s.groups = sets
+	return nil
+}
+
+func union(a, b groupSet) groupSet {
+	out := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// groupItem returns the alternatives of one item of GROUP BY.
+func (s *selection) groupItem(g sql.GroupItem) ([]groupSet, error) {
+	switch g.Kind {
+	case sql.GroupExpr:
+		set, err := s.groupExprs(g.Expr)
+		return []groupSet{set}, err
+	case sql.GroupEmpty:
+		return []groupSet{{}}, nil
+	case sql.GroupSets:
+		var out []groupSet
+		for _, x := range g.Items {
+			alts, err := s.groupItem(x)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, alts...)
+		}
+		return out, nil
+	}
+	parts := make([]groupSet, len(g.Items))
+	for i, x := range g.Items {
+		set, err := s.groupExprs(x.Expr)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = set
+	}
+	var out []groupSet
+	if g.Kind == sql.GroupRollup {
+		for n := len(parts); n >= 0; n-- {
+			set := groupSet{}
+			for _, p := range parts[:n] {
+				set = union(set, p)
+			}
+			out = append(out, set)
+		}
+		return out, nil
+	}
+	if len(parts) > 12 {
+		return nil, s.b.errAt(g, pgerr.StatementTooComplex, "CUBE is limited to 12 elements")
+	}
+	for mask := 1<<len(parts) - 1; mask >= 0; mask-- {
+		set := groupSet{}
+		for i, p := range parts {
+			if mask&(1<<(len(parts)-1-i)) != 0 {
+				set = union(set, p)
+			}
+		}
+		out = append(out, set)
+	}
+	return out, nil
+}
+
+// groupExprs binds a grouping expression, a row being several.
+func (s *selection) groupExprs(e sql.Expr) (groupSet, error) {
+	if r, ok := e.(*sql.RowExpr); ok && !r.Explicit {
+		set := groupSet{}
+		for _, f := range r.Fields {
+			x, err := s.groupExprs(f)
+			if err != nil {
+				return nil, err
+			}
+			set = union(set, x)
+		}
+		return set, nil
+	}
+	x, err := s.groupExpr(e)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.b.checkEquality([]plan.Column{{Typ: x.Type()}}, []sql.Node{e}); err != nil {
+		return nil, err
+	}
+	key := exprKey(x)
+	for i, k := range s.keys {
+		if exprKey(k) == key {
+			return groupSet{i}, nil
+		}
+	}
+	s.keys = append(s.keys, x)
+	return groupSet{len(s.keys) - 1}, nil
+}
+
+// groupExpr resolves an ordinal, a column of the input, an output name, or an
+// expression, in this order.
+func (s *selection) groupExpr(e sql.Expr) (expr.Expr, error) {
+	i, ok, err := s.b.ordinal(e, s.visible, "GROUP BY")
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		if c, isRef := e.(*sql.ColumnRef); isRef && len(c.Parts) == 1 && !c.Star {
+			if x, err := s.b.unqualified(s.sc, c.Parts[0], c); x != nil || err != nil {
+				return x, err
+			}
+			for k, t := range s.targets[:s.visible] {
+				if t.name != c.Parts[0] {
+					continue
+				}
+				if ok && exprKey(s.targets[i].e) != exprKey(t.e) {
+					return nil, s.b.errAt(e, pgerr.AmbiguousColumn, "GROUP BY \"%s\" is ambiguous", t.name)
+				}
+				if !ok {
+					i, ok = k, true
+				}
+			}
+		}
+	}
+	if ok {
+		t := s.targets[i]
+		switch kind := findCall(t.e); kind {
+		case "aggregate":
+			return nil, s.b.errAt(t.at, pgerr.GroupingError, "aggregate functions are not allowed in GROUP BY")
+		case "window":
+			return nil, s.b.errAt(t.at, pgerr.WindowingError, "window functions are not allowed in GROUP BY")
+		}
+		x, err := s.b.toText(t.e)
+		s.targets[i].e = x
+		return x, err
+	}
+	x, err := s.b.expr(&exprContext{sc: s.sc, clause: "GROUP BY"}, e)
+	if err != nil {
+		return nil, err
+	}
+	return s.b.toText(x)
+}
+
+func findCall(e expr.Expr) string {
+	kind := ""
+	expr.Walk(e, func(x expr.Expr) bool {
+		switch x.(type) {
+		case *aggRef:
+			kind = "aggregate"
+		case *winRef:
+			kind = "window"
+		}
+		return kind == ""
+	})
+	return kind
+}
+
+// group builds the aggregation and rewrites all outputs to its columns.
+func (s *selection) group() error {
+	if len(s.aggs) == 0 && s.q.GroupBy == nil && s.having == nil && len(s.marks) == 0 {
+		return nil
+	}
+	if s.q.GroupBy == nil {
+		s.groups = []groupSet{{}}
+	}
+	s.addDependentKeys()
+	pre := newPreProject(s.node)
+	var err error
+	if pre.node, s.keys, err = s.b.planSubqueries(pre.node, s.keys); err != nil {
+		return err
+	}
+	origKeys := make([]string, len(s.keys))
+	for i, k := range s.keys {
+		origKeys[i] = exprKey(k)
+	}
+	keyCols := make([]int, len(s.keys))
+	calls := make([]expr.AggCall, len(s.aggs))
+	for i, k := range s.keys {
+		keyCols[i] = pre.add(k)
+	}
+	for i, a := range s.aggs {
+		if calls[i], err = s.b.aggColumns(pre, a); err != nil {
+			return err
+		}
+	}
+	in := pre.build()
+	s.node = s.aggregate(in, keyCols, calls)
+	if err := s.toGroups(origKeys); err != nil {
+		return err
+	}
+	if s.having != nil {
+		s.node, err = s.b.filter(s.node, s.having)
+	}
+	return err
+}
+
+// addDependentKeys adds the columns of a table to the keys when its primary key
+// is among them: they depend on it.
+func (s *selection) addDependentKeys() {
+	if len(s.groups) != 1 {
+		return
+	}
+	have := map[int]bool{}
+	for _, k := range s.keys {
+		if c, ok := k.(*expr.Col); ok {
+			have[c.Index] = true
+		}
+	}
+	used := map[int]bool{}
+	note := func(e expr.Expr) (expr.Expr, error) { s.colsUsed(e, used); return e, nil }
+	_ = s.each(note)
+	if s.having != nil {
+		s.colsUsed(s.having, used)
+	}
+	for _, w := range s.wins {
+		w.each(func(e expr.Expr) expr.Expr { s.colsUsed(e, used); return e })
+	}
+	for _, it := range s.sc.items {
+		if it.rel == nil || len(it.key) == 0 || it.name == "" {
+			continue
+		}
+		all := true
+		for _, k := range it.key {
+			all = all && have[it.cols[k].index]
+		}
+		for i := range it.cols {
+			if c := &it.cols[i]; all && c.e == nil && used[c.index] && !have[c.index] {
+				have[c.index] = true
+				s.groups[0] = append(s.groups[0], len(s.keys))
+				s.keys = append(s.keys, &expr.Col{Index: c.index, Typ: c.typ})
+			}
+		}
+	}
+}
+
+// colsUsed marks the columns of the row that e reads, by subqueries too.
+func (s *selection) colsUsed(e expr.Expr, used map[int]bool) {
+	usedCols(e, used)
+	expr.Walk(e, func(x expr.Expr) bool {
+		if r, ok := x.(*subRef); ok {
+			mapOuter(r.node, 0, func(o *expr.Outer, d int) expr.Expr {
+				if o.Level-d == 1 {
+					used[o.Index] = true
+				}
+				return o
+			})
+			if r.cmp != nil {
+				s.colsUsed(r.cmp, used)
+			}
+		}
+		return true
+	})
+}
+
+// aggregate makes the Aggregate, or for several grouping sets a union of them.
+// The output is all keys, then the aggregates, then one column a GROUPING().
+func (s *selection) aggregate(in plan.Node, keyCols []int, calls []expr.AggCall) plan.Node {
+	sc := in.Schema()
+	if len(s.groups) == 1 && len(s.marks) == 0 {
+		a := &plan.Aggregate{Input: in, Aggs: calls, Scalar: len(s.groups[0]) == 0}
+		for _, k := range keyCols {
+			a.Group = append(a.Group, k)
+			a.Out = append(a.Out, sc[k])
+		}
+		for i, c := range calls {
+			a.Out = append(a.Out, plan.Column{Name: s.aggs[i].fn.Name, Typ: c.Typ})
+		}
+		return a
+	}
+	var arms []plan.Node
+	for _, set := range s.groups {
+		a := &plan.Aggregate{Input: in, Aggs: calls, Scalar: len(set) == 0}
+		for _, k := range set {
+			a.Group = append(a.Group, keyCols[k])
+			a.Out = append(a.Out, sc[keyCols[k]])
+		}
+		for i, c := range calls {
+			a.Out = append(a.Out, plan.Column{Name: s.aggs[i].fn.Name, Typ: c.Typ})
+		}
+		arms = append(arms, s.maskedSet(a, set, keyCols, sc))
+	}
+	if len(arms) == 1 {
+		return arms[0]
+	}
+	return &plan.Union{Inputs: arms, Out: arms[0].Schema()}
+}
+
+// maskedSet lays one grouping set out over all keys, NULL where not grouped.
+func (s *selection) maskedSet(a *plan.Aggregate, set groupSet, keyCols []int, sc []plan.Column) plan.Node {
+	p := &plan.Project{Input: a}
+	for k, col := range keyCols {
+		if at := slices.Index(set, k); at >= 0 {
+			p.Exprs = append(p.Exprs, &expr.Col{Index: at, Typ: sc[col].Typ})
+		} else {
+			p.Exprs = append(p.Exprs, &expr.Const{Typ: sc[col].Typ})
+		}
+		p.Out = append(p.Out, sc[col])
+	}
+	for i, c := range a.Aggs {
+		p.Exprs = append(p.Exprs, &expr.Col{Index: len(set) + i, Typ: c.Typ})
+		p.Out = append(p.Out, a.Out[len(set)+i])
+	}
+	for _, m := range s.marks {
+		v := int32(0)
+		for _, arg := range m.args {
+			v <<= 1
+			k := slices.IndexFunc(s.keys, func(x expr.Expr) bool { return exprKey(x) == exprKey(arg) })
+			if !slices.Contains(set, k) {
+				v |= 1
+			}
+		}
+		p.Exprs = append(p.Exprs, &expr.Const{Val: v, Typ: types.TInt4})
+		p.Out = append(p.Out, plan.Column{Name: "grouping", Typ: types.TInt4})
+	}
+	return p
+}
+
+// toGroups rewrites the outputs from the FROM row to the grouped row.
+func (s *selection) toGroups(keys []string) error {
+	at := map[string]int{}
+	computed := false
+	for i, k := range keys {
+		at[k] = i
+		if _, ok := s.keys[i].(*expr.Col); !ok {
+			computed = true
+		}
+	}
+	for _, m := range s.marks {
+		for _, a := range m.args {
+			if _, ok := at[exprKey(a)]; !ok {
+				return s.b.errAt(m.at, pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level")
+			}
+		}
+	}
+	var first error
+	var rewrite func(expr.Expr) expr.Expr
+	rewrite = func(e expr.Expr) expr.Expr {
+		return replace(e, func(x expr.Expr) (expr.Expr, bool) {
+			switch y := x.(type) {
+			case *aggRef:
+				return &expr.Col{Index: len(keys) + y.index, Typ: y.typ}, true
+			case *groupingRef:
+				return &expr.Col{Index: len(keys) + len(s.aggs) + y.index, Typ: types.TInt4}, true
+			case *subRef:
+				return s.groupSubquery(y, at, rewrite, &first), true
+			case *expr.Col:
+				if i, ok := at[exprKey(y)]; ok {
+					return &expr.Col{Index: i, Typ: y.Typ}, true
+				}
+				if first == nil {
+					first = s.ungrouped(y)
+				}
+				return y, true
+			case *expr.Const, *winRef:
+				return x, true
+			}
+			if computed {
+				if i, ok := at[exprKey(x)]; ok {
+					return &expr.Col{Index: i, Typ: x.Type()}, true
+				}
+			}
+			return nil, false
+		})
+	}
+	for i := range s.targets {
+		s.targets[i].e = rewrite(s.targets[i].e)
+	}
+	for _, w := range s.wins {
+		w.each(rewrite)
+	}
+	if s.having != nil {
+		s.having = rewrite(s.having)
+	}
+	return first
+}
+
+// groupSubquery rewrites a subquery's references to the row around it.
+func (s *selection) groupSubquery(r *subRef, at map[string]int, rewrite func(expr.Expr) expr.Expr, first *error) expr.Expr {
+	c := *r
+	c.node = mapOuter(r.node, 0, func(o *expr.Outer, d int) expr.Expr {
+		if o.Level-d != 1 {
+			return o
+		}
+		i, ok := at[exprKey(&expr.Col{Index: o.Index})]
+		if !ok {
+			if *first == nil {
+				*first = s.b.errAt(r.at, pgerr.GroupingError, "subquery uses ungrouped column \"%s\" from outer query", s.b.displayName(s.sc, o.Index, "?column?"))
+			}
+			return o
+		}
+		return &expr.Outer{Level: o.Level, Index: i, Typ: o.Typ}
+	})
+	if c.cmp != nil {
+		c.cmp = rewrite(r.cmp)
+	}
+	return &c
+}
+
+func (s *selection) ungrouped(c *expr.Col) error {
+	ref, ok := s.b.colAt[c]
+	if !ok {
+		ref.name = s.b.displayName(s.sc, c.Index, "?column?")
+	}
+	return pgerr.New(pgerr.GroupingError, "column \"%s\" must appear in the GROUP BY clause or be used in an aggregate function", ref.name).At(ref.pos)
+}
+
+// preProject collects the plain columns that a node above needs, computing those
+// that are expressions.
+type preProject struct {
+	node  plan.Node
+	exprs []expr.Expr
+	out   []plan.Column
+	at    map[string]int
+	wide  bool // keeps all columns of node
+}
+
+func newPreProject(n plan.Node) *preProject { return &preProject{node: n, at: map[string]int{}} }
+
+// newWidening is a preProject that keeps the input's columns in their places.
+func newWidening(n plan.Node) *preProject {
+	p := &preProject{node: n, at: map[string]int{}, wide: true}
+	for i, c := range n.Schema() {
+		p.at[exprKey(&expr.Col{Index: i})] = i
+		p.exprs = append(p.exprs, &expr.Col{Index: i, Typ: c.Typ})
+		p.out = append(p.out, c)
+	}
+	return p
+}
+
+// add returns the column that holds e.
+func (p *preProject) add(e expr.Expr) int {
+	key := exprKey(e)
+	if i, ok := p.at[key]; ok {
+		return i
+	}
+	i := len(p.exprs)
+	p.at[key] = i
+	p.exprs = append(p.exprs, e)
+	name := ""
+	if c, ok := e.(*expr.Col); ok {
+		name = p.node.Schema()[c.Index].Name
+	}
+	p.out = append(p.out, plan.Column{Name: name, Typ: e.Type()})
+	return i
+}
+
+// build returns the node with the collected columns.
+func (p *preProject) build() plan.Node {
+	if p.wide && len(p.exprs) == len(p.node.Schema()) {
+		return p.node
+	}
+	return &plan.Project{Input: p.node, Exprs: p.exprs, Out: p.out}
+}
+
+// aggColumns makes an aggregate call over columns of pre.
+func (b *binder) aggColumns(pre *preProject, a *aggItem) (expr.AggCall, error) {
+	var err error
+	in := a.inputs()
+	if pre.node, in, err = b.planSubqueries(pre.node, in); err != nil {
+		return expr.AggCall{}, err
+	}
+	c := expr.AggCall{Fn: a.fn, Filter: -1, Distinct: a.distinct, Typ: a.typ}
+	for range a.args {
+		c.Args = append(c.Args, pre.add(in[0]))
+		in = in[1:]
+	}
+	if a.filter != nil {
+		c.Filter = pre.add(in[0])
+		in = in[1:]
+	}
+	for i, o := range a.order {
+		c.OrderBy = append(c.OrderBy, expr.SortKey{Col: pre.add(in[i]), Desc: o.desc, NullsFirst: o.nullsFirst})
+	}
+	return c, nil
+}

@@ -1,0 +1,125 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/planner/plan"
+)
+
+// each applies f to all expressions of the call.
+func (w *winItem) each(f func(expr.Expr) expr.Expr) {
+	apply := func(es []expr.Expr) {
+		for i := range es {
+			es[i] = f(es[i])
+		}
+	}
+	apply(w.args)
+	apply(w.partition)
+	for i := range w.order {
+		w.order[i].e = f(w.order[i].e)
+	}
+	if w.agg != nil {
+		apply(w.agg.args)
+		if w.agg.filter != nil {
+			w.agg.filter = f(w.agg.filter)
+		}
+	}
+}
+
+// window adds a Window node for each distinct PARTITION BY and ORDER BY, and
+// rewrites the outputs to its columns.
+func (s *selection) window() error {
+	if len(s.wins) == 0 {
+		return nil
+	}
+	at := make([]int, len(s.wins))
+	done := make([]bool, len(s.wins))
+	for i, w := range s.wins {
+		if done[i] {
+			continue
+		}
+		var same []int
+		for k := i; k < len(s.wins); k++ {
+			if !done[k] && s.wins[k].spec() == w.spec() {
+				same = append(same, k)
+				done[k] = true
+			}
+		}
+		if err := s.windowNode(same, at); err != nil {
+			return err
+		}
+	}
+	return s.each(func(e expr.Expr) (expr.Expr, error) {
+		return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+			if r, ok := x.(*winRef); ok {
+				return &expr.Col{Index: at[r.index], Typ: r.typ}
+			}
+			return x
+		}), nil
+	})
+}
+
+// spec is the text of PARTITION BY and ORDER BY.
+func (w *winItem) spec() string {
+	t := ""
+	for _, p := range w.partition {
+		t += exprKey(p) + ";"
+	}
+	for _, o := range w.order {
+		t += fmt.Sprintf("order %s %v %v;", exprKey(o.e), o.desc, o.nullsFirst)
+	}
+	return t
+}
+
+// windowNode plans the calls which, which share their windows; at receives their
+// columns.
+func (s *selection) windowNode(which []int, at []int) error {
+	for _, i := range which {
+		w := s.wins[i]
+		var all []expr.Expr
+		w.each(func(e expr.Expr) expr.Expr { all = append(all, e); return e })
+		n, planned, err := s.b.planSubqueries(s.node, all)
+		if err != nil {
+			return err
+		}
+		s.node = n
+		k := 0
+		w.each(func(expr.Expr) expr.Expr { k++; return planned[k-1] })
+	}
+	pre := newWidening(s.node)
+	first := s.wins[which[0]]
+	n := &plan.Window{}
+	for _, p := range first.partition {
+		if c := pre.add(p); !slices.Contains(n.Partition, c) {
+			n.Partition = append(n.Partition, c)
+		}
+	}
+	for _, o := range first.order {
+		n.Order = append(n.Order, expr.SortKey{Col: pre.add(o.e), Desc: o.desc, NullsFirst: o.nullsFirst})
+	}
+	for _, i := range which {
+		w := s.wins[i]
+		f := plan.WindowFunc{Name: w.name, Frame: w.frame, Typ: w.typ}
+		if w.agg != nil {
+			c, err := s.b.aggColumns(pre, w.agg)
+			if err != nil {
+				return err
+			}
+			f.Agg, f.Args = &c, c.Args
+		}
+		for _, a := range w.args {
+			f.Args = append(f.Args, pre.add(a))
+		}
+		n.Funcs = append(n.Funcs, f)
+	}
+	n.Input = pre.build()
+	n.Out = slices.Clone(n.Input.Schema())
+	for k, i := range which {
+		at[i] = len(n.Out)
+		n.Out = append(n.Out, plan.Column{Name: n.Funcs[k].Name, Typ: n.Funcs[k].Typ})
+	}
+	s.node = n
+	return nil
+}

@@ -1,0 +1,114 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// ResolveTypeName finds the type that a type name in a statement means. Errors
+// have no position; the caller knows the text.
+func ResolveTypeName(n *sql.TypeName) (types.T, error) {
+	switch {
+	case n.PctType:
+		return types.T{}, pgerr.Unsupported("name%TYPE", "Write the column's type itself.")
+	case n.SetOf:
+		return types.T{}, pgerr.New(pgerr.DatatypeMismatch, "type \"%s\" cannot be a set here", n.Name)
+	case len(n.Fields) > 0:
+		return types.T{}, pgerr.Unsupported("the type STRUCT", "Use jsonb and take the fields out with ->.")
+	case n.Schema != "" && n.Schema != "pg_catalog":
+		return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s.%s\" does not exist", n.Schema, n.Name)
+	}
+	if err := missingType(n.Name); err != nil {
+		return types.T{}, err
+	}
+	t, ok := types.ByName(strings.ToLower(n.Name))
+	if !ok {
+		return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", n.Name)
+	}
+	t, err := withModifier(t, n)
+	if err != nil {
+		return types.T{}, err
+	}
+	if n.Dims > 0 {
+		a := types.T{ID: types.Array, Elem: t.ID, Mod: t.Mod}
+		if t.ID == types.Array || a.OID() == 0 {
+			return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s[]\" does not exist", n.Name)
+		}
+		return a, nil
+	}
+	return t, nil
+}
+
+// missingType explains PostgreSQL's types that there are not.
+func missingType(name string) error {
+	switch name {
+	case "serial", "serial4", "bigserial", "serial8", "smallserial", "serial2":
+		return pgerr.Unsupported("the type "+name, "Use bigint and let the client give the value, or uuid with DEFAULT gen_random_uuid().")
+	case "timetz":
+		return pgerr.Unsupported("the type time with time zone", "Use time or timestamptz.")
+	case "money":
+		return pgerr.Unsupported("the type money", "Use numeric.")
+	case "bit", "varbit":
+		return pgerr.Unsupported("the type "+name, "Use bytea, or text.")
+	case "point", "line", "lseg", "box", "path", "polygon", "circle":
+		return pgerr.Unsupported("the type "+name, "Store the coordinates in columns of their own, or in jsonb.")
+	case "inet", "cidr", "macaddr", "macaddr8", "xml", "tsvector", "tsquery", "jsonpath":
+		return pgerr.Unsupported("the type "+name, "Use text.")
+	case "int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange":
+		return pgerr.Unsupported("the type "+name, "Use two columns for the bounds.")
+	}
+	return nil
+}
+
+// withModifier applies (n) and (p, s).
+func withModifier(t types.T, n *sql.TypeName) (types.T, error) {
+	mods := n.Mods
+	if len(mods) == 0 {
+		if t.ID == types.Bpchar && n.Name == "char" && n.Schema == "" {
+			t.Mod = 5
+		}
+		return t, nil
+	}
+	bad := func(format string, args ...any) (types.T, error) {
+		return types.T{}, pgerr.New(pgerr.InvalidParameterValue, format, args...)
+	}
+	switch t.ID {
+	case types.Varchar, types.Bpchar:
+		name := map[types.ID]string{types.Varchar: "varchar", types.Bpchar: "char"}[t.ID]
+		if len(mods) != 1 {
+			return bad("invalid type modifier")
+		}
+		if mods[0] < 1 {
+			return bad("length for type %s must be at least 1", name)
+		}
+		if mods[0] > 10485760 {
+			return bad("length for type %s cannot exceed 10485760", name)
+		}
+		t.Mod = mods[0] + 4
+	case types.Numeric:
+		p, s := mods[0], int32(0)
+		if len(mods) > 1 {
+			s = mods[1]
+		}
+		if p < 1 || p > 1000 {
+			return bad("NUMERIC precision %d must be between 1 and 1000", p)
+		}
+		if s < -1000 || s > 1000 {
+			return bad("NUMERIC scale %d must be between -1000 and 1000", s)
+		}
+		if len(mods) > 2 {
+			return bad("invalid NUMERIC type modifier")
+		}
+		t = types.NumericOf(int(p), int(s))
+	case types.Time, types.Timestamp, types.Timestamptz:
+		t.Mod = min(max(mods[0], 0), 6)
+	case types.Interval:
+		return types.T{}, pgerr.Unsupported("a precision of type interval", "Leave the precision out.")
+	default:
+		return types.T{}, pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type \"%s\"", n.Name)
+	}
+	return t, nil
+}

@@ -1,0 +1,349 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/planner/plan"
+)
+
+// unnester rewrites a plan that refers to columns of a row around it into one
+// that computes its rows for all values of these columns at once.
+type unnester struct {
+	b    *binder
+	cols []int     // the outer columns, sorted
+	left plan.Node // the node whose columns they are
+}
+
+// domain is D: the distinct values of the outer columns.
+func (u *unnester) domain() plan.Node { return distinct(pick(u.left, u.cols)) }
+
+// at is the place of outer column c among the domain's columns.
+func (u *unnester) at(c int) int { return slices.Index(u.cols, c) }
+
+// expr makes the outer references of e columns behind base.
+func (u *unnester) expr(e expr.Expr, base int) expr.Expr {
+	return outerToCols(e, func(c int) int { return base + u.at(c) })
+}
+
+// unnest returns n with the domain's columns added at its right.
+func (u *unnester) unnest(n plan.Node) (plan.Node, bool) {
+	if !refersToLevel(n, 1) {
+		return &plan.Join{Kind: plan.Inner, Left: lowerOuter(n), Right: u.domain()}, true
+	}
+	width := len(n.Schema())
+	switch n := n.(type) {
+	case *plan.Filter:
+		if r, ok := u.substituted(n); ok {
+			return r, true
+		}
+		in, ok := u.unnest(n.Input)
+		if !ok {
+			return nil, false
+		}
+		return &plan.Filter{Input: in, Cond: u.expr(n.Cond, width)}, true
+	case *plan.Project:
+		in, ok := u.unnest(n.Input)
+		if !ok {
+			return nil, false
+		}
+		base := len(n.Input.Schema())
+		p := &plan.Project{Input: in, Out: slices.Clone(n.Out)}
+		for _, e := range n.Exprs {
+			p.Exprs = append(p.Exprs, u.expr(e, base))
+		}
+		p.Exprs, p.Out = u.addDomain(p.Exprs, p.Out, in, base)
+		return p, true
+	case *plan.ProjectSet:
+		in, ok := u.unnest(n.Input)
+		if !ok {
+			return nil, false
+		}
+		base := len(n.Input.Schema())
+		p := &plan.ProjectSet{Input: in, Out: slices.Clone(n.Out)}
+		for _, e := range n.Exprs {
+			p.Exprs = append(p.Exprs, u.expr(e, base))
+		}
+		p.Exprs, p.Out = u.addDomain(p.Exprs, p.Out, in, base)
+		return p, true
+	case *plan.Values:
+		return u.values(n)
+	case *plan.TableFunc:
+		return u.tableFunc(n)
+	case *plan.Join:
+		return u.join(n)
+	case *plan.Aggregate:
+		return u.aggregate(n)
+	case *plan.Union:
+		out := &plan.Union{Out: slices.Clone(n.Out)}
+		for _, x := range n.Inputs {
+			in, ok := u.unnest(x)
+			if !ok {
+				return nil, false
+			}
+			out.Inputs = append(out.Inputs, in)
+		}
+		out.Out = append(out.Out, out.Inputs[0].Schema()[width:]...)
+		return out, true
+	case *plan.SetOp:
+		l, ok1 := u.unnest(n.Left)
+		r, ok2 := u.unnest(n.Right)
+		return &plan.SetOp{Kind: n.Kind, All: n.All, Left: l, Right: r}, ok1 && ok2
+	case *plan.TopN:
+		return u.topN(n)
+	case *plan.Window:
+		return u.window(n)
+	}
+	return nil, false
+}
+
+func (u *unnester) addDomain(es []expr.Expr, out []plan.Column, in plan.Node, base int) ([]expr.Expr, []plan.Column) {
+	for i := range u.cols {
+		c := in.Schema()[base+i]
+		es = append(es, &expr.Col{Index: base + i, Typ: c.Typ})
+		out = append(out, c)
+	}
+	return es, out
+}
+
+// substituted handles a filter over an uncorrelated input whose conjuncts equate
+// every outer column with an expression over the input: that expression takes
+// the place of the domain's column. Rows for values outside of the domain are
+// computed too and find no partner later.
+func (u *unnester) substituted(f *plan.Filter) (plan.Node, bool) {
+	if refersToLevel(f.Input, 1) {
+		return nil, false
+	}
+	sub := make([]expr.Expr, len(u.cols))
+	var rest []expr.Expr
+	for _, c := range plan.Conjuncts(f.Cond) {
+		l, r, ok := plan.IsEquality(c)
+		if ok {
+			if _, isOuter := r.(*expr.Outer); isOuter {
+				l, r = r, l
+			}
+			o, isOuter := l.(*expr.Outer)
+			if isOuter && o.Level == 1 && !hasOuter(r) && sub[u.at(o.Index)] == nil && r.Type() == o.Typ {
+				sub[u.at(o.Index)] = r
+				continue
+			}
+		}
+		if refersLevel1(c) {
+			return nil, false
+		}
+		rest = append(rest, outerToCols(c, func(i int) int { return i }))
+	}
+	in := lowerOuter(f.Input)
+	p := &plan.Project{Exprs: identity(in), Out: slices.Clone(in.Schema())}
+	for i, e := range sub {
+		if e == nil {
+			return nil, false
+		}
+		rest = append(rest, &expr.IsNull{Arg: e, Negate: true})
+		p.Exprs = append(p.Exprs, e)
+		p.Out = append(p.Out, plan.Column{Name: u.left.Schema()[u.cols[i]].Name, Typ: e.Type()})
+	}
+	p.Input = &plan.Filter{Input: in, Cond: and(rest)}
+	return p, true
+}
+
+func refersLevel1(e expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		if o, ok := x.(*expr.Outer); ok && o.Level == 1 {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// values computes a row of expressions for every value of the domain.
+func (u *unnester) values(n *plan.Values) (plan.Node, bool) {
+	out := slices.Clone(n.Out)
+	d := u.domain()
+	out = append(out, d.Schema()...)
+	var arms []plan.Node
+	for _, r := range n.Rows {
+		p := &plan.Project{Input: d, Out: out}
+		for _, e := range r {
+			p.Exprs = append(p.Exprs, u.expr(e, 0))
+		}
+		p.Exprs = append(p.Exprs, identity(d)...)
+		arms = append(arms, p)
+	}
+	if len(arms) == 1 {
+		return arms[0], true
+	}
+	return &plan.Union{Inputs: arms, Out: out}, true
+}
+
+// tableFunc calls a function for every value of the domain.
+func (u *unnester) tableFunc(n *plan.TableFunc) (plan.Node, bool) {
+	if n.Ordinality {
+		return nil, false
+	}
+	d := u.domain()
+	args := make([]expr.Expr, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = u.expr(a, 0)
+	}
+	call := &expr.Call{Fn: n.Fn, Args: args, Typ: n.Fn.Result(typesOf(args))}
+	if len(n.Out) == 1 {
+		p := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...), Out: slices.Clone(n.Out)}
+		p.Out = append(p.Out, d.Schema()...)
+		return p, true
+	}
+	// A function with several columns yields records, which are taken apart.
+	p := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...)}
+	p.Out = append([]plan.Column{{Name: n.Fn.Name, Typ: call.Typ}}, d.Schema()...)
+	q := &plan.Project{Input: p, Out: slices.Clone(n.Out)}
+	for i, c := range n.Out {
+		q.Exprs = append(q.Exprs, &expr.Field{Arg: &expr.Col{Index: 0, Typ: call.Typ}, Index: i, Typ: c.Typ})
+	}
+	q.Exprs, q.Out = u.addDomain(q.Exprs, q.Out, p, 1)
+	return q, true
+}
+
+func (u *unnester) join(n *plan.Join) (plan.Node, bool) {
+	nl, nr, nd := len(n.Left.Schema()), len(n.Right.Schema()), len(u.cols)
+	lref, rref := refersToLevel(n.Left, 1), refersToLevel(n.Right, 1)
+	cref := n.Residual != nil && refersLevel1(n.Residual)
+	semi := n.Kind == plan.Semi || n.Kind == plan.Anti || n.Kind == plan.NullAnti
+	if n.Kind == plan.Full || n.Kind == plan.NullAnti && (rref || cref) {
+		return nil, false
+	}
+	doLeft := lref || cref && n.Kind != plan.Right || n.Kind == plan.Left || semi || n.Kind == plan.Inner && !rref
+	doRight := rref || n.Kind == plan.Right
+	out := &plan.Join{Kind: n.Kind, LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: slices.Clone(n.NullSafe)}
+	ok := true
+	if doLeft {
+		if out.Left, ok = u.unnest(n.Left); !ok {
+			return nil, false
+		}
+	} else {
+		out.Left = lowerOuter(n.Left)
+	}
+	if doRight {
+		if out.Right, ok = u.unnest(n.Right); !ok {
+			return nil, false
+		}
+	} else {
+		out.Right = lowerOuter(n.Right)
+	}
+	newLeft := len(out.Left.Schema())
+	dom := nl // where the domain's columns are in the joined row
+	if !doLeft || n.Kind == plan.Right {
+		dom = newLeft + nr
+	}
+	if n.Residual != nil {
+		e := remap(n.Residual, func(i int) int {
+			if i >= nl {
+				return i - nl + newLeft
+			}
+			return i
+		})
+		out.Residual = outerToCols(e, func(c int) int { return dom + u.at(c) })
+	}
+	if doLeft && doRight {
+		out.LeftKeys, out.RightKeys = slices.Clone(out.LeftKeys), slices.Clone(out.RightKeys)
+		for len(out.NullSafe) < len(out.LeftKeys) {
+			out.NullSafe = append(out.NullSafe, false)
+		}
+		for i := range nd {
+			out.LeftKeys = append(out.LeftKeys, nl+i)
+			out.RightKeys = append(out.RightKeys, nr+i)
+			out.NullSafe = append(out.NullSafe, true)
+		}
+	}
+	if semi {
+		return out, true
+	}
+	return pick(out, domainLast(nl, newLeft, nr, dom, nd)), true
+}
+
+// domainLast orders a joined row as left, right, domain.
+func domainLast(nl, newLeft, nr, dom, nd int) []int {
+	var cols []int
+	for i := range nl {
+		cols = append(cols, i)
+	}
+	for i := range nr {
+		cols = append(cols, newLeft+i)
+	}
+	for i := range nd {
+		cols = append(cols, dom+i)
+	}
+	return cols
+}
+
+func (u *unnester) aggregate(n *plan.Aggregate) (plan.Node, bool) {
+	in, ok := u.unnest(n.Input)
+	if !ok {
+		return nil, false
+	}
+	base, nd, ng := len(n.Input.Schema()), len(u.cols), len(n.Group)
+	g := &plan.Aggregate{Input: in, Group: slices.Clone(n.Group), Aggs: n.Aggs, Out: slices.Clone(n.Out[:ng])}
+	for i := range u.cols {
+		g.Group = append(g.Group, base+i)
+		g.Out = append(g.Out, in.Schema()[base+i])
+	}
+	g.Out = append(g.Out, n.Out[ng:]...)
+	if !n.Scalar {
+		var cols []int
+		for i := range ng {
+			cols = append(cols, i)
+		}
+		for i := range n.Aggs {
+			cols = append(cols, ng+nd+i)
+		}
+		for i := range nd {
+			cols = append(cols, ng+i)
+		}
+		return pick(g, cols), true
+	}
+	// Without GROUP BY there is a row for every value of the domain, also for
+	// those without input rows.
+	d := u.domain()
+	join := &plan.Join{Kind: plan.Left, Left: d, Right: g}
+	for i := range nd {
+		join.LeftKeys = append(join.LeftKeys, i)
+		join.RightKeys = append(join.RightKeys, i)
+		join.NullSafe = append(join.NullSafe, true)
+	}
+	p := &plan.Project{Input: join, Exprs: emptyAware(n, nd+nd), Out: slices.Clone(n.Out)}
+	p.Exprs, p.Out = u.addDomain(p.Exprs, p.Out, join, 0)
+	return p, true
+}
+
+func (u *unnester) topN(n *plan.TopN) (plan.Node, bool) {
+	in, ok := u.unnest(n.Input)
+	if !ok {
+		return nil, false
+	}
+	base, nd := len(n.Input.Schema()), len(u.cols)
+	c := *n
+	c.Input, c.Partition = in, slices.Clone(n.Partition)
+	for i := range u.cols {
+		c.Partition = append(c.Partition, base+i)
+	}
+	if !n.RankCol {
+		return &c, true
+	}
+	return pick(&c, domainLast(base, base+nd, 1, base, nd)), true
+}
+
+func (u *unnester) window(n *plan.Window) (plan.Node, bool) {
+	in, ok := u.unnest(n.Input)
+	if !ok {
+		return nil, false
+	}
+	base, nd := len(n.Input.Schema()), len(u.cols)
+	c := *n
+	c.Input, c.Partition = in, slices.Clone(n.Partition)
+	for i := range u.cols {
+		c.Partition = append(c.Partition, base+i)
+	}
+	c.Out = append(slices.Clone(in.Schema()), n.Out[base:]...)
+	return pick(&c, domainLast(base, base+nd, len(n.Funcs), base, nd)), true
+}
