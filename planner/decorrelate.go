@@ -357,7 +357,7 @@ func (b *binder) domainJoin(a *plan.Apply) plan.Node {
 	if !ok {
 		return nil
 	}
-	nl, nr := len(a.Left.Schema()), len(a.Right.Schema())
+	nr := len(a.Right.Schema())
 	join := &plan.Join{Kind: a.Kind, Left: a.Left, Right: right, Residual: a.On}
 	dom := make([]int, len(cols))
 	for i, c := range cols {

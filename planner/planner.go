@@ -202,3 +202,15 @@ func (b *binder) dependencies() []uint32 {
 	sortOIDs(out)
 	return out
 }
+
+// withPath is a session with another search path.
+func withPath(s *expr.Session, path []string) *expr.Session {
+	c := expr.Session{}
+	if s != nil {
+		c = *s
+	}
+	if path != nil {
+		c.SearchPath = path
+	}
+	return &c
+}

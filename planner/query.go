@@ -260,7 +260,7 @@ func (b *binder) setOperation(q *sql.Select, outer *scope, env *cteEnv, mode que
 		}
 		r.node = &plan.SetOp{Kind: kind, All: q.All, Left: nodes[0], Right: nodes[1]}
 	}
-	if (mode.root || mode.order || q.Limit != nil || q.Offset != nil) && len(q.OrderBy) > 0 {
+	if (mode.root || mode.order || q.Limit != nil || q.Skip != nil) && len(q.OrderBy) > 0 {
 		return r, b.orderOutput(q, r)
 	}
 	return r, b.checkOutputOrder(q, r)
@@ -288,7 +288,7 @@ func (b *binder) setArms(q *sql.Select, outer *scope, env *cteEnv) ([]*bound, er
 	left := q.Left
 	list = append(list, q.Right)
 	for q.Op == sql.Union && left.Op == sql.Union && left.All == q.All && left.With == nil &&
-		left.OrderBy == nil && left.Limit == nil && left.Offset == nil && len(left.Locks) == 0 {
+		left.OrderBy == nil && left.Limit == nil && left.Skip == nil && len(left.Locks) == 0 {
 		list = append(list, left.Right)
 		left = left.Left
 	}
@@ -444,7 +444,7 @@ func (b *binder) values(q *sql.Select, outer *scope, env *cteEnv, mode queryMode
 	}
 	r.node, r.cols = v, v.Out
 	if len(q.OrderBy) > 0 {
-		if mode.root || mode.order || q.Limit != nil || q.Offset != nil {
+		if mode.root || mode.order || q.Limit != nil || q.Skip != nil {
 			return r, b.orderOutput(q, r)
 		}
 		return r, b.checkOutputOrder(q, r)
@@ -458,7 +458,7 @@ func (b *binder) limit(q *sql.Select, outer *scope, env *cteEnv, r *bound, mode 
 	if err != nil {
 		return err
 	}
-	off, err := b.limitExpr(q.Offset, outer, env, "OFFSET")
+	off, err := b.limitExpr(q.Skip, outer, env, "OFFSET")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,422 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// head names a new object: its schema is found, its OID is still 0.
+func (b *binder) head(name sql.Name) (catalog.Head, error) {
+	schema, err := b.p.Cat.CreationSchema(name.Schema, b.searchPath())
+	if err != nil {
+		return catalog.Head{}, b.placed(err, name)
+	}
+	h := catalog.Head{Schema: schema, Name: name.Name}
+	if b.p.Session != nil {
+		h.Owner = b.p.Session.User
+	}
+	return h, nil
+}
+
+// BindCreateTable makes the catalog object of CREATE TABLE. CREATE TABLE AS gives
+// the columns of its query; running it is the caller's. Options are checked by
+// the connector.
+func (p *Planner) BindCreateTable(s *sql.CreateTable) (*catalog.Table, error) {
+	b := p.newBinder(false)
+	if s.Temp {
+		return nil, b.unsupported(s, "a temporary table", "Create a table, and drop it when you are done.")
+	}
+	h, err := b.head(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	t := &catalog.Table{Head: h, AppendOnly: s.AppendOnly, OnConflict: s.OnConflict, FromTable: s.FromTable, Definition: sql.Format(s)}
+	if s.Query != nil {
+		q, err := p.PlanQuery(s.Query)
+		if err != nil {
+			return nil, err
+		}
+		cols, err := outputNames(q.Columns, s.ColumnNames)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cols {
+			t.Columns = append(t.Columns, catalog.Column{Name: c.Name, Type: c.Typ})
+		}
+		return t, nil
+	}
+	r := &relationBinder{b: b, name: h.Name, def: &s.RelationDef}
+	if err := r.like(s.Like); err != nil {
+		return nil, err
+	}
+	if err := r.bind(); err != nil {
+		return nil, err
+	}
+	t.Columns, t.PrimaryKey, t.Unique, t.Checks, t.Watermarks = r.columns, r.primary, r.unique, r.checks, r.watermarks
+	t.Connector = connectorOf(s.Options, s.Format)
+	if t.AppendOnly && t.PrimaryKey != nil {
+		return nil, pgerr.New(pgerr.InvalidTableDefinition, "an append-only table cannot have a primary key").At(b.at(s))
+	}
+	if s.FromSource != nil {
+		o, err := b.relation(*s.FromSource, *s.FromSource)
+		if err != nil {
+			return nil, err
+		}
+		src, ok := o.(*catalog.Source)
+		if !ok {
+			return nil, b.errAt(*s.FromSource, pgerr.WrongObjectType, "\"%s\" is not a source", o.Header().Name)
+		}
+		t.FromSource = src.OID
+	}
+	return t, nil
+}
+
+// BindCreateSource makes the catalog object of CREATE SOURCE.
+func (p *Planner) BindCreateSource(s *sql.CreateSource) (*catalog.Source, error) {
+	b := p.newBinder(false)
+	h, err := b.head(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	r := &relationBinder{b: b, name: h.Name, def: &s.RelationDef, source: true}
+	if err := r.bind(); err != nil {
+		return nil, err
+	}
+	if len(r.checks) > 0 || len(r.unique) > 0 {
+		return nil, b.unsupported(s, "a CHECK or UNIQUE constraint of a source", "Filter the rows in a materialized view.")
+	}
+	src := &catalog.Source{Head: h, Columns: r.columns, PrimaryKey: r.primary, Watermarks: r.watermarks, Wildcard: s.Wildcard,
+		Connector: connectorOf(s.Options, s.Format), Definition: sql.Format(s)}
+	// Records of a change stream take rows away; plain ones only add.
+	src.AppendOnly = src.PrimaryKey == nil && !changeFormat(src.Connector.Format)
+	return src, nil
+}
+
+// changeFormat tells formats whose records update and delete.
+func changeFormat(format string) bool {
+	switch format {
+	case "", "plain", "native", "none":
+		return false
+	}
+	return true
+}
+
+func options(os []sql.Option) []catalog.Option {
+	var out []catalog.Option
+	for _, o := range os {
+		out = append(out, catalog.Option{Name: o.Name, Kind: uint8(o.Kind), Value: o.Value})
+	}
+	return out
+}
+
+func connectorOf(os []sql.Option, f *sql.FormatSpec) *catalog.Connector {
+	if len(os) == 0 && f == nil {
+		return nil
+	}
+	c := &catalog.Connector{Options: options(os)}
+	if f != nil {
+		c.Format, c.FormatOptions = f.Format, options(f.FormatOptions)
+		c.Encode, c.EncodeOptions = f.Encode, options(f.EncodeOptions)
+		c.KeyEncode, c.KeyOptions = f.KeyEncode, options(f.KeyOptions)
+	}
+	return c
+}
+
+// relationBinder binds what CREATE TABLE and CREATE SOURCE share.
+type relationBinder struct {
+	b          *binder
+	name       string
+	def        *sql.RelationDef
+	source     bool
+	columns    []catalog.Column
+	primary    *catalog.Key
+	unique     []catalog.Key
+	checks     []catalog.Check
+	watermarks []catalog.Watermark
+}
+
+func (r *relationBinder) like(list []sql.LikeTable) error {
+	for _, l := range list {
+		rel, err := r.b.relation(l.Table, l)
+		if err != nil {
+			return err
+		}
+		for _, c := range rel.Cols() {
+			r.columns = append(r.columns, catalog.Column{Name: c.Name, Type: c.Type, NotNull: c.NotNull})
+		}
+	}
+	return nil
+}
+
+func (r *relationBinder) bind() error {
+	b := r.b
+	for i := range r.def.Columns {
+		if err := r.column(&r.def.Columns[i]); err != nil {
+			return err
+		}
+	}
+	for _, in := range r.def.Includes {
+		if err := r.include(in); err != nil {
+			return err
+		}
+	}
+	if len(r.columns) > 1600 {
+		return pgerr.New(pgerr.TooManyColumns, "tables can have at most 1600 columns")
+	}
+	for i := range r.def.Columns {
+		if err := r.columnConstraints(&r.def.Columns[i]); err != nil {
+			return err
+		}
+	}
+	for i := range r.def.Constraints {
+		if err := r.constraint(&r.def.Constraints[i]); err != nil {
+			return err
+		}
+	}
+	for _, w := range r.def.Watermarks {
+		i := catalog.ColumnIndex(r.columns, w.Column)
+		if i < 0 {
+			return b.errAt(w, pgerr.UndefinedColumn, "column \"%s\" named in WATERMARK does not exist", w.Column)
+		}
+		if t := r.columns[i].Type; t.ID != types.Timestamp && t.ID != types.Timestamptz {
+			return b.errAt(w, pgerr.DatatypeMismatch, "a watermark needs a column of type timestamp or timestamptz, not %s", t)
+		}
+		text := sql.QuoteIdent(w.Column)
+		if w.Expr != nil {
+			if _, err := r.expr(w.Expr, "WATERMARK", r.columns[i].Type); err != nil {
+				return err
+			}
+			text = sql.FormatExpr(w.Expr)
+		}
+		r.watermarks = append(r.watermarks, catalog.Watermark{Column: i, Expr: text})
+	}
+	return nil
+}
+
+func (r *relationBinder) column(c *sql.ColumnDef) error {
+	b := r.b
+	if catalog.ColumnIndex(r.columns, c.Name) >= 0 {
+		return b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
+	}
+	if c.Identity != "" {
+		return b.unsupported(c, "an identity column", "Let the client give the value, or use uuid with DEFAULT gen_random_uuid().")
+	}
+	if c.Type == nil {
+		return b.errAt(c, pgerr.SyntaxError, "column \"%s\" has no type", c.Name)
+	}
+	t, err := b.typeName(c.Type)
+	if err != nil {
+		return err
+	}
+	switch t.ID {
+	case types.Record, types.Void, types.Unknown:
+		return b.errAt(c, pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", c.Name, t)
+	}
+	r.columns = append(r.columns, catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.PrimaryKey})
+	return nil
+}
+
+// include adds a column for metadata of a record.
+func (r *relationBinder) include(in sql.Include) error {
+	b := r.b
+	kinds := map[string]types.T{"key": types.TBytea, "payload": types.TBytea, "partition": types.TInt4, "offset": types.TInt8,
+		"timestamp": types.TTimestamptz, "header": types.TBytea, "headers": types.TJSONB}
+	what := in.What
+	if what == "header" && in.Inner == "" {
+		what = "headers"
+	}
+	t, ok := kinds[what]
+	if !ok {
+		return b.errAt(in, pgerr.SyntaxError, "unknown INCLUDE column \"%s\"", in.What)
+	}
+	if in.Type != nil {
+		var err error
+		if t, err = b.typeName(in.Type); err != nil {
+			return err
+		}
+	}
+	name := in.As
+	if name == "" {
+		name = "_" + what
+		if in.Inner != "" {
+			name += "_" + in.Inner
+		}
+	}
+	if catalog.ColumnIndex(r.columns, name) >= 0 {
+		return b.errAt(in, pgerr.DuplicateColumn, "column \"%s\" specified more than once", name)
+	}
+	r.columns = append(r.columns, catalog.Column{Name: name, Type: t, Include: what, Inner: in.Inner})
+	return nil
+}
+
+// expr binds an expression over the columns to check it.
+func (r *relationBinder) expr(e sql.Expr, clause string, want types.T) (expr.Expr, error) {
+	t := &catalog.Table{Head: catalog.Head{Name: r.name}, Columns: r.columns}
+	sc := &scope{items: []*rangeItem{tableItem(t, r.name, 0)}}
+	x, err := r.b.expr(&exprContext{sc: sc, clause: clause, noSub: strings.ToLower(clause)}, e)
+	if err != nil {
+		return nil, err
+	}
+	return r.b.coerce(x, want, expr.Assignment, e)
+}
+
+func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
+	b := r.b
+	i := catalog.ColumnIndex(r.columns, c.Name)
+	col := &r.columns[i]
+	if c.Default != nil {
+		x, err := b.expr(&exprContext{sc: &scope{}, clause: "DEFAULT expressions", noSub: "DEFAULT expression"}, c.Default)
+		if err != nil {
+			if e := pgerr.From(err); e.Code == pgerr.UndefinedColumn || e.Code == pgerr.UndefinedTable {
+				return b.errAt(c.Default, pgerr.FeatureNotSupported, "cannot use column reference in DEFAULT expression")
+			}
+			return err
+		}
+		if t := x.Type(); t.ID != types.Unknown && !expr.CanCast(t, col.Type, expr.Assignment) {
+			return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" is of type %s but default expression is of type %s", c.Name, col.Type.Base(), t.Base()).
+				WithHint("You will need to rewrite or cast the expression.")
+		}
+		if _, err := b.coerce(x, col.Type, expr.Assignment, c.Default); err != nil {
+			return err
+		}
+		col.Default = sql.FormatExpr(c.Default)
+	}
+	if c.Generated != nil {
+		x, err := r.expr(c.Generated, "column generation expressions", col.Type)
+		if err != nil {
+			return err
+		}
+		used := map[int]bool{}
+		usedCols(x, used)
+		for k := range used {
+			if r.columns[k].Generated != "" || k == i {
+				return b.errAt(c.Generated, pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", r.columns[k].Name)
+			}
+		}
+		if !immutable(x) {
+			return pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable").At(b.at(c.Generated))
+		}
+		col.Generated = sql.FormatExpr(c.Generated)
+	}
+	if c.PrimaryKey {
+		if err := r.constraint(&sql.Constraint{At: c.At, Kind: sql.ConPrimaryKey, Columns: []string{c.Name}}); err != nil {
+			return err
+		}
+	}
+	if c.Unique {
+		if err := r.constraint(&sql.Constraint{At: c.At, Kind: sql.ConUnique, Columns: []string{c.Name}}); err != nil {
+			return err
+		}
+	}
+	for k := range c.Checks {
+		con := c.Checks[k]
+		if con.Name == "" {
+			con.Name = r.freeName(r.name + "_" + c.Name + "_check")
+		}
+		if err := r.constraint(&con); err != nil {
+			return err
+		}
+	}
+	if c.References != nil {
+		return r.constraint(c.References)
+	}
+	return nil
+}
+
+// immutable: the same arguments give the same value for ever.
+func immutable(e expr.Expr) bool {
+	ok := true
+	expr.Walk(e, func(x expr.Expr) bool {
+		if c, isCall := x.(*expr.Call); isCall && c.Fn.Volatility != expr.Immutable {
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+func (r *relationBinder) constraint(c *sql.Constraint) error {
+	b := r.b
+	switch c.Kind {
+	case sql.ConForeignKey:
+		return b.unsupported(c, "a FOREIGN KEY constraint", "Leave the constraint out; joins do not need it.")
+	case sql.ConExclude:
+		return b.unsupported(c, "an EXCLUDE constraint", "")
+	case sql.ConCheck:
+		x, err := r.expr(c.Check, "check constraints", types.TBool)
+		if err != nil {
+			return err
+		}
+		name := c.Name
+		if name == "" {
+			name = r.freeName(checkName(r.name, x, r.columns))
+		}
+		r.checks = append(r.checks, catalog.Check{Name: name, Expr: sql.FormatExpr(c.Check)})
+		return nil
+	}
+	var cols []int
+	for _, n := range c.Columns {
+		i := catalog.ColumnIndex(r.columns, n)
+		if i < 0 {
+			return b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", n)
+		}
+		if slices.Contains(cols, i) {
+			return b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", n, map[sql.ConstraintKind]string{sql.ConPrimaryKey: "primary key", sql.ConUnique: "unique"}[c.Kind])
+		}
+		if t := r.columns[i].Type; t.ID == types.JSON {
+			return pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", t).At(b.at(c))
+		}
+		cols = append(cols, i)
+	}
+	k := catalog.Key{Name: c.Name, Columns: cols}
+	if c.Kind == sql.ConUnique {
+		if k.Name == "" {
+			k.Name = r.freeName(r.name + "_" + strings.Join(c.Columns, "_") + "_key")
+		}
+		r.unique = append(r.unique, k)
+		return nil
+	}
+	if r.primary != nil {
+		return b.errAt(c, pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", r.name)
+	}
+	if k.Name == "" {
+		k.Name = r.name + "_pkey"
+	}
+	for _, i := range cols {
+		r.columns[i].NotNull = true
+	}
+	r.primary = &k
+	return nil
+}
+
+// checkName: a check of one column is named after it.
+func checkName(table string, x expr.Expr, cols []catalog.Column) string {
+	used := map[int]bool{}
+	usedCols(x, used)
+	if len(used) == 1 {
+		for i := range used {
+			return table + "_" + cols[i].Name + "_check"
+		}
+	}
+	return table + "_check"
+}
+
+// freeName numbers a constraint's name until it is unused in the table.
+func (r *relationBinder) freeName(name string) string {
+	taken := func(n string) bool {
+		return slices.ContainsFunc(r.checks, func(c catalog.Check) bool { return c.Name == n }) ||
+			slices.ContainsFunc(r.unique, func(k catalog.Key) bool { return k.Name == n })
+	}
+	out := name
+	for i := 1; taken(out); i++ {
+		out = fmt.Sprintf("%s%d", name, i)
+	}
+	return out
+}

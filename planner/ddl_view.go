@@ -1,0 +1,211 @@
+package planner
+
+import (
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// viewColumns are the catalog's columns of a query's output.
+func viewColumns(cols []plan.Column) []catalog.Column {
+	out := make([]catalog.Column, len(cols))
+	for i, c := range cols {
+		out[i] = catalog.Column{Name: c.Name, Type: c.Typ}
+	}
+	return out
+}
+
+// BindCreateView makes the catalog object of CREATE VIEW.
+func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
+	b := p.newBinder(false)
+	switch {
+	case s.Recursive:
+		return nil, b.unsupported(s, "CREATE RECURSIVE VIEW", "")
+	case s.Temp:
+		return nil, b.unsupported(s, "a temporary view", "Create a view, or use WITH.")
+	}
+	h, err := b.head(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	// A view may read sources, since streams may read the view.
+	b.stream = true
+	n, cols, err := b.query(s.Query, nil, queryMode{})
+	if err != nil {
+		return nil, err
+	}
+	_ = n
+	if len(b.params.pos) > 0 {
+		return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
+	}
+	if cols, err = outputNames(cols, s.Columns); err != nil {
+		return nil, err
+	}
+	return &catalog.View{Head: h, Query: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(cols),
+		DependsOn: b.dependencies(), SearchPath: b.searchPath()}, nil
+}
+
+// BindCreateMaterializedView makes the catalog object of CREATE MATERIALIZED VIEW
+// and checks that its query can be kept up to date. Settings are the caller's.
+func (p *Planner) BindCreateMaterializedView(s *sql.CreateMaterializedView) (*catalog.MatView, error) {
+	b := p.newBinder(true)
+	if s.EmitOnWindowClose {
+		return nil, b.unsupported(s, "EMIT ON WINDOW CLOSE", "Leave it out: the view then has a result for open windows too.")
+	}
+	h, err := b.head(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := p.PlanStream(s.Query, Target{Rel: 1, Columns: s.Columns})
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.MatView{Head: h, Query: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(st.Columns), Key: st.Key,
+		AppendOnly: st.AppendOnly, DependsOn: st.Deps, Options: options(s.Options), SearchPath: b.searchPath()}, nil
+}
+
+// PlanMatView plans the dataflow of a materialized view in the catalog.
+func (p *Planner) PlanMatView(v *catalog.MatView) (*Stream, error) {
+	q, err := ParseQuery(v.Query)
+	if err != nil {
+		return nil, err
+	}
+	c := *p
+	c.Text, c.Session = "", withPath(p.Session, v.SearchPath)
+	names := make([]string, len(v.Columns))
+	for i, col := range v.Columns {
+		names[i] = col.Name
+	}
+	return c.PlanStream(q, Target{Rel: v.OID, Columns: names})
+}
+
+// PlanSink plans the dataflow of a sink in the catalog.
+func (p *Planner) PlanSink(s *catalog.Sink) (*Stream, error) {
+	c := *p
+	c.Text, c.Session = "", withPath(p.Session, s.SearchPath)
+	text := s.Query
+	if text == "" {
+		o := p.Cat.ByOID(s.Input)
+		if o == nil {
+			return nil, pgerr.New(pgerr.UndefinedTable, "the input of sink \"%s\" does not exist", s.Name)
+		}
+		text = "SELECT * FROM " + sql.QuoteIdent(o.Header().Schema) + "." + sql.QuoteIdent(o.Header().Name)
+	}
+	q, err := ParseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(s.Columns))
+	for i, col := range s.Columns {
+		names[i] = col.Name
+	}
+	return c.PlanStream(q, Target{Sink: s.OID, Key: s.Key, Columns: names})
+}
+
+// BindCreateSink makes the catalog object of CREATE SINK. Key is left to the
+// caller, who knows the connector's options (primary_key, type): the default here
+// is the query's key, or nil where its output only appends.
+func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
+	b := p.newBinder(true)
+	h, err := b.head(s.Name)
+	if err != nil {
+		return nil, err
+	}
+	out := &catalog.Sink{Head: h, Query: s.QueryText, Definition: sql.Format(s), Connector: connectorOf(s.Options, s.Format), SearchPath: b.searchPath()}
+	q := s.Query
+	if s.From != nil {
+		rel, err := b.relation(*s.From, *s.From)
+		if err != nil {
+			return nil, err
+		}
+		if rel.Kind() == catalog.KindVirtual {
+			return nil, b.unsupported(*s.From, "a sink of a catalog table", "")
+		}
+		out.Input, out.Query = rel.Header().OID, ""
+		if q, err = ParseQuery("SELECT * FROM " + sql.QuoteIdent(rel.Header().Schema) + "." + sql.QuoteIdent(rel.Header().Name)); err != nil {
+			return nil, err
+		}
+	}
+	st, err := p.PlanStream(q, Target{Sink: 1, Columns: s.Columns})
+	if err != nil {
+		return nil, err
+	}
+	out.Columns, out.DependsOn = viewColumns(st.Columns), st.Deps
+	if !st.AppendOnly {
+		out.Key = st.Key
+	}
+	if s.Into != nil {
+		t, err := b.dmlTarget(*s.Into, "insert into", *s.Into)
+		if err != nil {
+			return nil, err
+		}
+		out.Into = t.OID
+	}
+	return out, nil
+}
+
+// BindCreateIndex makes the catalog object of CREATE INDEX.
+func (p *Planner) BindCreateIndex(s *sql.CreateIndex) (*catalog.Index, error) {
+	b := p.newBinder(false)
+	rel, err := b.relation(s.Table, s.Table)
+	if err != nil {
+		return nil, err
+	}
+	switch rel.(type) {
+	case *catalog.Table, *catalog.MatView:
+	default:
+		return nil, b.errAt(s.Table, pgerr.WrongObjectType, "cannot create index on relation \"%s\"", rel.Header().Name)
+	}
+	switch {
+	case s.Method != "" && s.Method != "btree":
+		return nil, b.unsupported(s, "the access method \""+s.Method+"\"", "Use btree.")
+	case s.Where != nil:
+		return nil, b.unsupported(s.Where, "a partial index", "Create a materialized view with the condition, and an index on it.")
+	case s.Unique:
+		return nil, b.unsupported(s, "a unique index", "Give the table a primary key.")
+	}
+	ix := &catalog.Index{Head: catalog.Head{Schema: rel.Header().Schema, Name: s.Name, Owner: rel.Header().Owner},
+		Table: rel.Header().OID, Unique: s.Unique, Definition: sql.Format(s)}
+	var names []string
+	for _, c := range s.Columns {
+		ref, ok := c.Sort.Expr.(*sql.ColumnRef)
+		if !ok || len(ref.Parts) != 1 {
+			return nil, b.unsupported(c.Sort, "an index on an expression", "Create a materialized view with the expression as a column, and an index on it.")
+		}
+		i := catalog.ColumnIndex(rel.Cols(), ref.Parts[0])
+		if i < 0 {
+			return nil, b.errAt(ref, pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Parts[0])
+		}
+		if t := rel.Cols()[i].Type; t.ID == types.JSON {
+			return nil, pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", t)
+		}
+		k := catalog.IndexColumn{Column: i, Desc: c.Sort.Desc, NullsFirst: c.Sort.Desc}
+		switch c.Sort.Nulls {
+		case sql.NullsFirst:
+			k.NullsFirst = true
+		case sql.NullsLast:
+			k.NullsFirst = false
+		}
+		ix.Keys = append(ix.Keys, k)
+		names = append(names, ref.Parts[0])
+	}
+	for _, n := range s.Include {
+		i := catalog.ColumnIndex(rel.Cols(), n)
+		if i < 0 {
+			return nil, b.errAt(s, pgerr.UndefinedColumn, "column \"%s\" does not exist", n)
+		}
+		ix.Include = append(ix.Include, i)
+	}
+	if ix.Name == "" {
+		base := rel.Header().Name + "_" + strings.Join(names, "_") + "_idx"
+		ix.Name = base
+		for i := 1; b.p.Cat.Get(ix.Schema, ix.Name) != nil; i++ {
+			ix.Name = base + itoa(i)
+		}
+	}
+	return ix, nil
+}

@@ -1,0 +1,287 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+)
+
+// PlanInsert plans INSERT.
+func (p *Planner) PlanInsert(s *sql.Insert) (*Mutation, error) {
+	b := p.newBinder(false)
+	t, err := b.dmlTarget(s.Table, "insert into", s.Table)
+	if err != nil {
+		return nil, err
+	}
+	env, err := b.with(s.With, nil)
+	if err != nil {
+		return nil, err
+	}
+	cols, err := b.insertColumns(s, t)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mutation{Kind: MutInsert, Table: t}
+	if m.Source, err = b.insertSource(s, t, cols, env); err != nil {
+		return nil, err
+	}
+	if m.Source, err = b.withGenerated(m.Source, t, 0); err != nil {
+		return nil, err
+	}
+	name := t.Name
+	if s.Alias != "" {
+		name = s.Alias
+	}
+	if s.Conflict != nil {
+		if m.Conflict, err = b.onConflict(s.Conflict, t, name, s); err != nil {
+			return nil, err
+		}
+	}
+	if s.Returning != nil {
+		rs, err := b.returning(s.Returning, &scope{items: []*rangeItem{tableItem(t, name, 0)}})
+		if err != nil {
+			return nil, err
+		}
+		m.Columns = columnsOf(rs)
+		for _, r := range rs {
+			m.Returning = append(m.Returning, r.e)
+		}
+	}
+	return b.finishMutation(m)
+}
+
+// insertColumns are the table columns that the source's columns go to.
+func (b *binder) insertColumns(s *sql.Insert, t *catalog.Table) ([]int, error) {
+	if s.Columns == nil {
+		return all(len(t.Columns)), nil
+	}
+	var out []int
+	for _, c := range s.Columns {
+		i := catalog.ColumnIndex(t.Columns, c.Name)
+		if i < 0 {
+			return nil, b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Name, t.Name)
+		}
+		if slices.Contains(out, i) {
+			return nil, b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
+		}
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// insertSource makes the new rows without generated columns.
+func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []int, env *cteEnv) (plan.Node, error) {
+	out := scanOf(t).Out
+	q := s.Source
+	if q == nil {
+		row, err := b.insertRow(t, nil, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &plan.Values{Rows: [][]expr.Expr{row}, Out: out}, nil
+	}
+	if q.Values != nil && q.OrderBy == nil && q.Limit == nil && q.Skip == nil && q.With == nil {
+		return b.insertValues(s, t, cols, env)
+	}
+	r, err := b.boundQuery(q, &scope{ctes: env}, queryMode{keepUnknown: true})
+	if err != nil {
+		return nil, err
+	}
+	r.node = lowerOuter(narrowTo(r.node, len(r.cols)))
+	if err := b.checkWidth(s, len(cols), len(r.cols), firstPlace(r, r.at, q)); err != nil {
+		return nil, err
+	}
+	var vals []expr.Expr
+	for i := range r.cols {
+		vals = append(vals, columnOrLiteral(r, i))
+	}
+	row, err := b.insertRow(t, cols[:len(vals)], vals, r.at)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Project{Input: r.node, Exprs: row, Out: out}, nil
+}
+
+func (b *binder) checkWidth(s *sql.Insert, targets, values int, at sql.Node) error {
+	if values > targets {
+		return b.errAt(at, pgerr.SyntaxError, "INSERT has more expressions than target columns")
+	}
+	if values < targets && s.Columns != nil {
+		return b.errAt(s.Columns[values], pgerr.SyntaxError, "INSERT has more target columns than expressions")
+	}
+	return nil
+}
+
+// insertRow lays values out over the table's columns, defaults elsewhere. A nil
+// value is DEFAULT.
+func (b *binder) insertRow(t *catalog.Table, cols []int, vals []expr.Expr, at []sql.Node) ([]expr.Expr, error) {
+	row := make([]expr.Expr, len(t.Columns))
+	for k, i := range cols {
+		c := t.Columns[i]
+		if vals[k] == nil {
+			continue
+		}
+		if c.Generated != "" {
+			return nil, pgerr.New(pgerr.GeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+				WithDetail("Column \"%s\" is a generated column.", c.Name)
+		}
+		var err error
+		if row[i], err = b.assign(vals[k], c, at[k]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range row {
+		if row[i] == nil {
+			var err error
+			if row[i], err = b.defaultOf(t, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return row, nil
+}
+
+// insertValues binds INSERT ... VALUES, each value for its column.
+func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []int, env *cteEnv) (plan.Node, error) {
+	ec := &exprContext{sc: &scope{ctes: env}, clause: "VALUES"}
+	rows := make([][]expr.Expr, len(s.Source.Values))
+	subqueries := false
+	for i, r := range s.Source.Values {
+		if len(r) != len(s.Source.Values[0]) {
+			return nil, b.errAt(r[0], pgerr.SyntaxError, "VALUES lists must all be the same length")
+		}
+		at := r[min(len(cols), len(r)-1)]
+		if err := b.checkWidth(s, len(cols), len(r), at); err != nil {
+			return nil, err
+		}
+		vals, places := make([]expr.Expr, len(r)), make([]sql.Node, len(r))
+		for k, x := range r {
+			places[k] = x
+			if _, ok := x.(*sql.DefaultExpr); ok {
+				continue
+			}
+			var err error
+			if vals[k], err = b.expr(ec, x); err != nil {
+				return nil, err
+			}
+			subqueries = subqueries || hasSubquery(vals[k])
+		}
+		var err error
+		if rows[i], err = b.insertRow(t, cols[:len(r)], vals, places); err != nil {
+			return nil, err
+		}
+	}
+	out := scanOf(t).Out
+	if !subqueries {
+		return &plan.Values{Rows: rows, Out: out}, nil
+	}
+	u := &plan.Union{Out: out}
+	for _, r := range rows {
+		n, es, err := b.planSubqueries(oneRow(), r)
+		if err != nil {
+			return nil, err
+		}
+		u.Inputs = append(u.Inputs, &plan.Project{Input: n, Exprs: es, Out: out})
+	}
+	return u, nil
+}
+
+// onConflict binds ON CONFLICT.
+func (b *binder) onConflict(s *sql.OnConflict, t *catalog.Table, name string, at sql.Node) (*Conflict, error) {
+	c := &Conflict{Nothing: s.Nothing}
+	var err error
+	if c.Columns, err = b.arbiter(s, t, at); err != nil {
+		return nil, err
+	}
+	if s.Nothing {
+		return c, nil
+	}
+	if c.Columns == nil {
+		return nil, pgerr.New(pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
+			WithHint("For example, ON CONFLICT (column_name).").At(b.at(s))
+	}
+	n := len(t.Columns)
+	excluded := tableItem(t, "excluded", n)
+	excluded.colVisible = false
+	excluded.rel = nil
+	sc := &scope{items: []*rangeItem{tableItem(t, name, 0), excluded}}
+	set, err := b.setClauses(s.Update, t, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
+	if err != nil {
+		return nil, err
+	}
+	c.Set = make([]expr.Expr, n)
+	for i, v := range set {
+		c.Set[i] = v
+	}
+	if err := b.generatedSet(t, c.Set); err != nil {
+		return nil, err
+	}
+	if s.Where != nil {
+		c.Where, err = b.boolArg(&exprContext{sc: sc, clause: "WHERE", noSub: "ON CONFLICT DO UPDATE"}, s.Where, "WHERE")
+	}
+	return c, err
+}
+
+// generatedSet recomputes generated columns from the changed row.
+func (b *binder) generatedSet(t *catalog.Table, set []expr.Expr) error {
+	row := make([]expr.Expr, len(t.Columns))
+	for i, c := range t.Columns {
+		if row[i] = set[i]; row[i] == nil {
+			row[i] = &expr.Col{Index: i, Typ: c.Type}
+		}
+	}
+	for i, c := range t.Columns {
+		if c.Generated == "" {
+			continue
+		}
+		e, err := b.storedExpr(c.Generated, t, c.Type)
+		if err != nil {
+			return err
+		}
+		set[i] = substitute(e, row)
+	}
+	return nil
+}
+
+// arbiter finds the key that ON CONFLICT names.
+func (b *binder) arbiter(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]int, error) {
+	keys := slices.Clone(t.Unique)
+	if t.PrimaryKey != nil {
+		keys = append(keys, *t.PrimaryKey)
+	}
+	if s.Constraint != "" {
+		for _, k := range keys {
+			if k.Name == s.Constraint {
+				return k.Columns, nil
+			}
+		}
+		return nil, b.errAt(at, pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", s.Constraint, t.Name)
+	}
+	if len(s.Columns) == 0 {
+		return nil, nil
+	}
+	var want []int
+	for _, c := range s.Columns {
+		ref, ok := c.Expr.(*sql.ColumnRef)
+		if !ok || len(ref.Parts) != 1 {
+			return nil, b.unsupported(c, "an expression in ON CONFLICT", "Name the columns of the primary key.")
+		}
+		i := catalog.ColumnIndex(t.Columns, ref.Parts[0])
+		if i < 0 {
+			return nil, b.errAt(ref, pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Parts[0])
+		}
+		want = append(want, i)
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	for _, k := range keys {
+		if slices.Equal(slices.Sorted(slices.Values(k.Columns)), want) {
+			return k.Columns, nil
+		}
+	}
+	return nil, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+}

@@ -1,0 +1,431 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// Explain describes a plan as an indented tree, in the manner of PostgreSQL.
+// Streaming plans also show what is known of each stream.
+func Explain(n plan.Node) []string {
+	e := &explainer{}
+	switch n.(type) {
+	case *plan.Materialize, *plan.Sink:
+		e.stream = true
+	}
+	e.node(n, "", "")
+	return e.lines
+}
+
+type explainer struct {
+	stream bool
+	lines  []string
+}
+
+func (e *explainer) node(n plan.Node, first, rest string) {
+	title, details := describe(n)
+	if e.stream {
+		title += e.props(n)
+	}
+	e.lines = append(e.lines, first+title)
+	for _, d := range details {
+		e.lines = append(e.lines, rest+"  "+d)
+	}
+	for _, c := range n.Children() {
+		e.node(c, rest+"  ->  ", rest+"      ")
+	}
+}
+
+// props names what makes an operator's state cheaper.
+func (e *explainer) props(n plan.Node) string {
+	switch n.(type) {
+	case *plan.Exchange, *plan.Materialize, *plan.Sink:
+		return ""
+	}
+	p := n.Props()
+	var parts []string
+	if p.AppendOnly {
+		parts = append(parts, "append-only")
+	}
+	if len(p.Keys) > 0 {
+		parts = append(parts, "key: "+colNames(n.Schema(), p.Keys[0]))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  [" + strings.Join(parts, ", ") + "]"
+}
+
+func colName(sc []plan.Column, i int) string {
+	if i >= len(sc) {
+		return fmt.Sprintf("$%d", i)
+	}
+	if sc[i].Name == "" {
+		return fmt.Sprintf("$%d", i)
+	}
+	return sql.QuoteIdent(sc[i].Name)
+}
+
+func colNames(sc []plan.Column, cols []int) string {
+	s := make([]string, len(cols))
+	for i, c := range cols {
+		s[i] = colName(sc, c)
+	}
+	return "(" + strings.Join(s, ", ") + ")"
+}
+
+var joinWords = [...]string{plan.Inner: "Join", plan.Left: "Left Join", plan.Right: "Right Join", plan.Full: "Full Join",
+	plan.Semi: "Semi Join", plan.Anti: "Anti Join", plan.NullAnti: "Null-aware Anti Join"}
+
+// describe returns a node's title and detail lines.
+func describe(n plan.Node) (string, []string) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return describeScan(n)
+	case *plan.Values:
+		if len(n.Rows) == 1 && len(n.Out) == 0 {
+			return "Result", nil
+		}
+		return fmt.Sprintf("Values (%d rows)", len(n.Rows)), nil
+	case *plan.TableFunc:
+		return "Function Scan on " + n.Fn.Name + "(" + exprList(n.Args, nil) + ")", nil
+	case *plan.Filter:
+		return "Filter", []string{"Cond: " + exprText(n.Cond, n.Input.Schema())}
+	case *plan.Project:
+		return "Project", []string{"Output: " + outputs(n.Exprs, n.Out, n.Input.Schema())}
+	case *plan.ProjectSet:
+		return "ProjectSet", []string{"Output: " + outputs(n.Exprs, n.Out, n.Input.Schema())}
+	case *plan.Join:
+		return describeJoin(n)
+	case *plan.Aggregate:
+		return describeAggregate(n)
+	case *plan.Union:
+		return "Append", nil
+	case *plan.SetOp:
+		word := [...]string{plan.Intersect: "Intersect", plan.Except: "Except"}[n.Kind]
+		if n.All {
+			word += " All"
+		}
+		return word, nil
+	case *plan.TopN:
+		return describeTopN(n)
+	case *plan.Sort:
+		return "Sort", []string{"Sort Key: " + sortText(n.Order, n.Input.Schema())}
+	case *plan.Limit:
+		var d []string
+		if n.Limit != nil {
+			d = append(d, "Limit: "+exprText(n.Limit, nil))
+		}
+		if n.Offset != nil {
+			d = append(d, "Offset: "+exprText(n.Offset, nil))
+		}
+		return "Limit", d
+	case *plan.Window:
+		return describeWindow(n)
+	case *plan.Apply:
+		t := "Apply " + strings.TrimSuffix(joinWords[n.Kind], " Join")
+		if n.Scalar {
+			t += " (at most one row)"
+		}
+		if n.On != nil {
+			return t, []string{"Cond: " + exprText(n.On, concat(n.Left.Schema(), n.Right.Schema()))}
+		}
+		return t, nil
+	case *plan.SingleRow:
+		return "Single Row", nil
+	case *plan.Exchange:
+		switch n.Dist {
+		case plan.Hash:
+			return "Exchange Hash " + colNames(n.Schema(), n.Keys), nil
+		case plan.Singleton:
+			return "Exchange Single", nil
+		}
+		return "Exchange Broadcast", nil
+	case *plan.Materialize:
+		if n.Key == nil {
+			return "Materialize", []string{"Key: whole row, with a count"}
+		}
+		return "Materialize", []string{"Key: " + colNames(n.Schema(), n.Key)}
+	case *plan.Sink:
+		if n.Key == nil {
+			return "Sink (append-only)", nil
+		}
+		return "Sink", []string{"Key: " + colNames(n.Schema(), n.Key)}
+	}
+	return fmt.Sprintf("%T", n), nil
+}
+
+func concat(a, b []plan.Column) []plan.Column {
+	return append(append([]plan.Column(nil), a...), b...)
+}
+
+func describeScan(n *plan.Scan) (string, []string) {
+	kind := [...]string{plan.RelTable: "Scan", plan.RelView: "Scan", plan.RelSource: "Source Scan", plan.RelVirtual: "Catalog Scan"}[n.Kind]
+	var d []string
+	if len(n.Prefix) > 0 || n.Lo != nil || n.Hi != nil {
+		if n.Index != 0 {
+			kind = "Index Scan"
+		} else {
+			kind = "Key Scan"
+		}
+		if len(n.Prefix) > 0 {
+			d = append(d, "Prefix: ("+exprList(n.Prefix, nil)+")")
+		}
+		if n.Lo != nil {
+			d = append(d, "From: "+exprText(n.Lo, nil))
+		}
+		if n.Hi != nil {
+			d = append(d, "To: "+exprText(n.Hi, nil))
+		}
+	}
+	return kind + " on " + sql.QuoteIdent(n.Name) + " " + colNames(n.Out, all(len(n.Out))), d
+}
+
+func describeJoin(n *plan.Join) (string, []string) {
+	l, r := n.Left.Schema(), n.Right.Schema()
+	var d []string
+	kind := "Nested Loop "
+	if len(n.LeftKeys) > 0 {
+		kind = "Hash "
+		var ks []string
+		for i := range n.LeftKeys {
+			op := " = "
+			if i < len(n.NullSafe) && n.NullSafe[i] {
+				op = " IS NOT DISTINCT FROM "
+			}
+			ks = append(ks, colName(l, n.LeftKeys[i])+op+colName(r, n.RightKeys[i]))
+		}
+		d = append(d, "Hash Cond: "+strings.Join(ks, " AND "))
+	}
+	if n.Residual != nil {
+		d = append(d, "Join Filter: "+exprText(n.Residual, concat(l, r)))
+	}
+	return kind + joinWords[n.Kind], d
+}
+
+func describeAggregate(n *plan.Aggregate) (string, []string) {
+	sc := n.Input.Schema()
+	title := "Hash Aggregate"
+	if len(n.Aggs) == 0 && len(n.Group) > 0 {
+		title = "Distinct"
+	}
+	var d []string
+	if len(n.Group) > 0 {
+		d = append(d, "Group Key: "+colNames(sc, n.Group))
+	} else {
+		title = "Aggregate"
+	}
+	var as []string
+	for _, a := range n.Aggs {
+		as = append(as, aggText(a, sc))
+	}
+	if len(as) > 0 {
+		d = append(d, "Aggregates: "+strings.Join(as, ", "))
+	}
+	return title, d
+}
+
+func aggText(a expr.AggCall, sc []plan.Column) string {
+	s := a.Fn.Name + "("
+	if a.Distinct {
+		s += "DISTINCT "
+	}
+	if len(a.Args) == 0 {
+		s += "*"
+	}
+	for i, c := range a.Args {
+		if i > 0 {
+			s += ", "
+		}
+		s += colName(sc, c)
+	}
+	if len(a.OrderBy) > 0 {
+		s += " ORDER BY " + sortText(a.OrderBy, sc)
+	}
+	s += ")"
+	if a.Filter >= 0 {
+		s += " FILTER (WHERE " + colName(sc, a.Filter) + ")"
+	}
+	return s
+}
+
+func describeTopN(n *plan.TopN) (string, []string) {
+	sc := n.Input.Schema()
+	t := "TopN"
+	if n.Limit >= 0 {
+		t += fmt.Sprintf(" Limit %d", n.Limit)
+	}
+	if n.Offset > 0 {
+		t += fmt.Sprintf(" Offset %d", n.Offset)
+	}
+	if n.WithTies {
+		t += " With Ties"
+	}
+	if n.RankCol {
+		t += " with row_number"
+	}
+	var d []string
+	if len(n.Partition) > 0 {
+		d = append(d, "Partition By: "+colNames(sc, n.Partition))
+	}
+	if len(n.Order) > 0 {
+		d = append(d, "Sort Key: "+sortText(n.Order, sc))
+	}
+	return t, d
+}
+
+func describeWindow(n *plan.Window) (string, []string) {
+	sc := n.Input.Schema()
+	var d []string
+	if len(n.Partition) > 0 {
+		d = append(d, "Partition By: "+colNames(sc, n.Partition))
+	}
+	if len(n.Order) > 0 {
+		d = append(d, "Sort Key: "+sortText(n.Order, sc))
+	}
+	var fs []string
+	for _, f := range n.Funcs {
+		if f.Agg != nil {
+			fs = append(fs, aggText(*f.Agg, sc))
+		} else {
+			fs = append(fs, f.Name+strings.TrimSuffix(colNames(sc, f.Args), ""))
+		}
+	}
+	return "Window", append(d, "Functions: "+strings.Join(fs, ", "))
+}
+
+func sortText(ks []expr.SortKey, sc []plan.Column) string {
+	var s []string
+	for _, k := range ks {
+		t := colName(sc, k.Col)
+		if k.Desc {
+			t += " DESC"
+		}
+		if k.NullsFirst != k.Desc {
+			t += map[bool]string{true: " NULLS FIRST", false: " NULLS LAST"}[k.NullsFirst]
+		}
+		s = append(s, t)
+	}
+	return strings.Join(s, ", ")
+}
+
+func outputs(es []expr.Expr, out []plan.Column, sc []plan.Column) string {
+	s := make([]string, len(es))
+	for i, e := range es {
+		s[i] = exprText(e, sc)
+		if n := out[i].Name; n != "" && s[i] != sql.QuoteIdent(n) {
+			s[i] += " AS " + sql.QuoteIdent(n)
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+func exprList(es []expr.Expr, sc []plan.Column) string {
+	s := make([]string, len(es))
+	for i, e := range es {
+		if i == 20 && len(es) > 24 {
+			return strings.Join(append(s[:i], fmt.Sprintf("... %d more", len(es)-i)), ", ")
+		}
+		s[i] = exprText(e, sc)
+	}
+	return strings.Join(s, ", ")
+}
+
+// exprText writes an expression with the names of sc.
+func exprText(e expr.Expr, sc []plan.Column) string {
+	t := func(x expr.Expr) string { return exprText(x, sc) }
+	join := func(es []expr.Expr, sep string) string {
+		s := make([]string, len(es))
+		for i, x := range es {
+			s[i] = t(x)
+		}
+		return "(" + strings.Join(s, sep) + ")"
+	}
+	not := func(n bool) string {
+		if n {
+			return "NOT "
+		}
+		return ""
+	}
+	switch e := e.(type) {
+	case *expr.Col:
+		return colName(sc, e.Index)
+	case *expr.Const:
+		return constText(e)
+	case *expr.Param:
+		return fmt.Sprintf("$%d", e.Index)
+	case *expr.Outer:
+		return fmt.Sprintf("outer%d.$%d", e.Level, e.Index)
+	case *expr.Call:
+		if isOperator(e.Fn.Name) {
+			if len(e.Args) == 1 {
+				return "(" + e.Fn.Name + " " + t(e.Args[0]) + ")"
+			}
+			return "(" + t(e.Args[0]) + " " + e.Fn.Name + " " + t(e.Args[1]) + ")"
+		}
+		return e.Fn.Name + "(" + exprList(e.Args, sc) + ")"
+	case *expr.Cast:
+		return t(e.Arg) + "::" + e.To.String()
+	case *expr.And:
+		return join(e.Args, " AND ")
+	case *expr.Or:
+		return join(e.Args, " OR ")
+	case *expr.Not:
+		return "(NOT " + t(e.Arg) + ")"
+	case *expr.IsNull:
+		return "(" + t(e.Arg) + " IS " + not(e.Negate) + "NULL)"
+	case *expr.IsBool:
+		return "(" + t(e.Arg) + " IS " + not(e.Negate) + strings.ToUpper(fmt.Sprint(e.Want)) + ")"
+	case *expr.Distinct:
+		return "(" + t(e.L) + " IS " + not(e.Negate) + "DISTINCT FROM " + t(e.R) + ")"
+	case *expr.Case:
+		s := "CASE"
+		for _, w := range e.Whens {
+			s += " WHEN " + t(w.Cond) + " THEN " + t(w.Then)
+		}
+		if e.Else != nil {
+			s += " ELSE " + t(e.Else)
+		}
+		return s + " END"
+	case *expr.Coalesce:
+		return "COALESCE(" + exprList(e.Args, sc) + ")"
+	case *expr.MinMax:
+		return map[bool]string{true: "GREATEST", false: "LEAST"}[e.Greatest] + "(" + exprList(e.Args, sc) + ")"
+	case *expr.In:
+		return "(" + t(e.Arg) + " " + not(e.Negate) + "IN (" + exprList(e.List, sc) + "))"
+	case *expr.AnyAll:
+		return "(" + t(e.Arg) + " " + e.Op.Name + map[bool]string{true: " ALL (", false: " ANY ("}[e.All] + t(e.Array) + "))"
+	case *expr.MakeArray:
+		return "ARRAY[" + exprList(e.Args, sc) + "]"
+	case *expr.MakeRow:
+		return "ROW(" + exprList(e.Args, sc) + ")"
+	case *expr.Field:
+		return fmt.Sprintf("(%s).%d", t(e.Arg), e.Index+1)
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func isOperator(name string) bool {
+	return name != "" && strings.Trim(name, "+-*/<>=~!@#%^&|`?") == ""
+}
+
+func constText(c *expr.Const) string {
+	if c.Val == nil {
+		return "NULL"
+	}
+	t := c.Typ
+	if t.ID == types.Unknown {
+		t = types.TText
+	}
+	s := string(types.AppendText(nil, t, c.Val, nil))
+	switch c.Typ.Category() {
+	case 'N', 'B':
+		return s
+	}
+	return sql.QuoteLiteral(s) + "::" + c.Typ.String()
+}
