@@ -22,10 +22,7 @@ func viewColumns(cols []plan.Column) []catalog.Column {
 // BindCreateView makes the catalog object of CREATE VIEW.
 func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	b := p.newBinder(false)
-	switch {
-	case s.Recursive:
-		return nil, b.unsupported(s, "CREATE RECURSIVE VIEW", "")
-	case s.Temp:
+	if s.Temp {
 		return nil, b.unsupported(s, "a temporary view", "Create a view, or use WITH.")
 	}
 	h, err := b.head(s.Name)
@@ -34,11 +31,10 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	}
 	// A view may read sources, since streams may read the view.
 	b.stream = true
-	n, cols, err := b.query(s.Query, nil, queryMode{})
+	_, cols, err := b.query(s.Query, nil, queryMode{})
 	if err != nil {
 		return nil, err
 	}
-	_ = n
 	if len(b.params.pos) > 0 {
 		return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
 	}

@@ -424,8 +424,10 @@ func constText(c *expr.Const) string {
 	}
 	s := string(types.AppendText(nil, t, c.Val, nil))
 	switch c.Typ.Category() {
-	case 'N', 'B':
+	case 'N':
 		return s
+	case 'B':
+		return map[string]string{"t": "true", "f": "false"}[s]
 	}
 	return sql.QuoteLiteral(s) + "::" + c.Typ.String()
 }

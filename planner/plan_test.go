@@ -12,7 +12,6 @@ import (
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/types"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the plans found into testdata")
@@ -201,5 +200,3 @@ func runPlanFile(t *testing.T, c *catalog.Catalog, file string) {
 		}
 	}
 }
-
-var _ = types.TInt4
