@@ -115,12 +115,13 @@ type Statement any
 type Prepared interface {
 	// Params are the parameters' types, none Unknown.
 	Params() []types.T
-	// Columns describe the result; nil if the statement returns no rows (an
-	// empty non-nil slice is a result without columns).
+	// Columns describe the result; nil if the statement returns no rows, as
+	// COPY does (an empty non-nil slice is a result without columns).
 	Columns() []Column
 	// Bind makes a portal of the statement with one argument a parameter, each
 	// nil or of its type's Kind. It must not run the statement. Planning anew
-	// happens here: 0A000 "cached plan must not change result type".
+	// happens here: 0A000 "cached plan must not change result type". In a failed
+	// transaction block it is 25P02, as Prepare.
 	Bind(ctx context.Context, args []types.Datum) (Portal, error)
 	// Close releases it. Its portals stay usable.
 	Close()

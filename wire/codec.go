@@ -3,6 +3,7 @@ package wire
 import (
 	"unsafe"
 
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
@@ -16,8 +17,17 @@ func parseText(t types.T, b []byte, o *types.Options) (types.Datum, error) {
 	return types.ParseText(t, s, o)
 }
 
-// parseBinary reads a value of the binary format. b may be reused afterwards.
-func parseBinary(t types.T, b []byte) (types.Datum, error) { return types.ParseBinary(t, b) }
+// parseBinary reads a value of the binary format. b may be reused afterwards. A
+// value of fixed size that is too short is 08P01, as in PostgreSQL, one that is
+// too long 22P03.
+func parseBinary(t types.T, b []byte) (types.Datum, error) {
+	if n := int(t.Size()); n > 0 && t.Kind() != types.KBytes && len(b) < n {
+		return nil, errShort
+	}
+	return types.ParseBinary(t, b)
+}
+
+var errShort = pgerr.New(pgerr.ProtocolViolation, "insufficient data left in message")
 
 // appendText appends a value of the text format to a vector, without
 // allocating for the types that most columns have.

@@ -108,6 +108,20 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+func TestIdleLimits(t *testing.T) {
+	s := start(t, wire.Config{})
+	s.b.Idle.Store(int64(30 * time.Millisecond))
+	if got := s.connect(t).read(); got != "E(FATAL 57P05) EOF" {
+		t.Errorf("idle: %s", got)
+	}
+	s.b.Idle.Store(0)
+	c := s.connect(t)
+	s.b.Idle.Store(int64(30 * time.Millisecond))
+	if got := c.do(query("BEGIN")) + " " + c.read(); got != "C(BEGIN) Z(T) E(FATAL 25P03) EOF" {
+		t.Errorf("idle in a transaction: %s", got)
+	}
+}
+
 func TestTerminateOfOneClient(t *testing.T) {
 	s := start(t, wire.Config{})
 	c := s.connect(t)

@@ -53,6 +53,7 @@ func (t *binaryCopy) take(b []byte) (n int, err error) {
 		n += size
 	}
 	if n < len(b) {
+		t.rows.line++
 		return n, pgerr.New(pgerr.BadCopyFileFormat, "received copy data after EOF marker")
 	}
 	return n, nil

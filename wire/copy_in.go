@@ -2,6 +2,8 @@ package wire
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -53,9 +55,9 @@ func copyReaderOf(rows *copyRows) copyReader {
 	case CopyBinary:
 		return &binaryCopy{rows: rows}
 	case CopyCSV:
-		return &csvCopy{rows: rows}
+		return &csvCopy{rows: rows, eol: lineEnds{rows: rows, unquoted: true}}
 	}
-	return &textCopy{rows: rows}
+	return &textCopy{rows: rows, ends: lineEnds{rows: rows}}
 }
 
 // copyMessages feeds r with what the client sends until the copy's end.
@@ -103,7 +105,8 @@ type copyRows struct {
 	n    int64  // rows so far
 	line int64  // of the input, from 1
 	col  int    // being converted; -1: none
-	val  string // its text, for the context of an error
+	val  string // its text, or the line's, for the context of an error
+	show bool   // val is known
 }
 
 func newCopyRows(c *conn, cp *Copy) *copyRows {
@@ -123,7 +126,11 @@ func (r *copyRows) text(k int, b []byte) error {
 	}
 	r.col = k
 	if err := appendText(v, b, r.opts); err != nil {
-		r.val = string(b[:min(len(b), 100)])
+		if pgerr.CodeOf(err) == pgerr.CharacterNotInRepertoire {
+			r.col = -1 // the text as a whole is bad
+			return err
+		}
+		r.quote(b)
 		return err
 	}
 	r.col = -1
@@ -155,28 +162,34 @@ func (r *copyRows) blame(err error) error {
 		return err
 	}
 	w := *e
-	at := pgerr.New("", "COPY %s, line %d", r.cp.Table, r.line).Msg
-	switch {
-	case r.col >= 0 && r.val != "":
-		at += ", column " + r.cp.Columns[r.col].Name + `: "` + r.val + `"`
-	case r.col >= 0:
+	at := "COPY " + r.cp.Table + ", line " + strconv.FormatInt(r.line, 10)
+	if r.col >= 0 {
 		at += ", column " + r.cp.Columns[r.col].Name
-	case r.val != "":
+	}
+	if r.show {
 		at += `: "` + r.val + `"`
 	}
 	w.Where = at
 	return &w
 }
 
+// quote keeps the start of a value or a line to be shown.
+func (r *copyRows) quote(b []byte) {
+	r.val, r.show = strings.ToValidUTF8(string(b[:min(len(b), 100)]), "?"), true
+	if len(b) > 100 {
+		r.val += "..."
+	}
+}
+
 // missing and extra are the errors of a row with another number of fields than
 // the table has columns.
 func (r *copyRows) missing(k int, line []byte) error {
-	r.val = string(line[:min(len(line), 100)])
+	r.quote(line)
 	return pgerr.New(pgerr.BadCopyFileFormat, "missing data for column \"%s\"", r.cp.Columns[k].Name)
 }
 
 func (r *copyRows) extra(line []byte) error {
-	r.val = string(line[:min(len(line), 100)])
+	r.quote(line)
 	return pgerr.New(pgerr.BadCopyFileFormat, "extra data after last expected column")
 }
 

@@ -56,7 +56,7 @@ func TestCopyInErrors(t *testing.T) {
 		{"", "1\ta\nx\tb\n", "22P02", `COPY jars, line 2, column id: "x"`},
 		{"", "1\n", "22P04", `COPY jars, line 1: "1"`},
 		{"", "1\ta\tb\n", "22P04", `COPY jars, line 1: "1` + "\ta\tb" + `"`},
-		{" csv", "1,\"a\n", "22P04", `COPY jars, line 1`},
+		{" csv", "1,\"a\n", "22P04", "COPY jars, line 1: \"1,\"a\n\""},
 		{" csv", "1\n", "22P04", `COPY jars, line 1: "1"`},
 		{" binary", "no signature here", "22P04", ``},
 	} {

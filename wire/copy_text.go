@@ -6,15 +6,67 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 )
 
-// textCopy reads COPY's text format. Lines end in \n, \r or \r\n; a backslash
-// before a line end makes it part of the value.
+// lineEnds tells line ends from stray ones: the first line of an input decides
+// whether it has \n, \r or \r\n.
+type lineEnds struct {
+	rows     *copyRows
+	eol      string
+	unquoted bool // CSV, for messages
+}
+
+// at returns the size of the line end that starts at b[i]: 0 if more bytes are
+// needed to know.
+func (e *lineEnds) at(b []byte, i int, last bool) (int, error) {
+	if b[i] == '\n' {
+		if e.eol == "" {
+			e.eol = "\n"
+		}
+		if e.eol != "\n" {
+			return 0, e.stray("newline", `\n`)
+		}
+		return 1, nil
+	}
+	if e.eol == "\n" {
+		return 0, e.stray("carriage return", `\r`)
+	}
+	if e.eol != "\r" && i+1 == len(b) && !last {
+		return 0, nil // \n may follow
+	}
+	pair := i+1 < len(b) && b[i+1] == '\n'
+	if e.eol == "" {
+		e.eol = "\r"
+		if pair {
+			e.eol = "\r\n"
+		}
+	}
+	if e.eol == "\r" {
+		return 1, nil
+	}
+	if !pair {
+		return 0, e.stray("carriage return", `\r`)
+	}
+	return 2, nil
+}
+
+func (e *lineEnds) stray(what, escape string) error {
+	e.rows.line++
+	if e.unquoted {
+		return pgerr.New(pgerr.BadCopyFileFormat, "unquoted %s found in data", what).
+			WithHint("Use quoted CSV field to represent %s.", what)
+	}
+	return pgerr.New(pgerr.BadCopyFileFormat, "literal %s found in data", what).
+		WithHint("Use \"%s\" to represent %s.", escape, what)
+}
+
+// textCopy reads COPY's text format. A backslash before a line end makes it
+// part of the value; \. before one ends the data.
 type textCopy struct {
 	rows  *copyRows
+	ends  lineEnds
 	rest  []byte // an unfinished line
 	field []byte // scratch for unescaping
 	begun bool   // the header was dealt with
 	ended bool   // \. was seen
-	eol   string // the input's line end, from its first line
 }
 
 func (t *textCopy) feed(b []byte) error {
@@ -51,6 +103,9 @@ func (t *textCopy) lines(b []byte, last bool) (n int, err error) {
 		if err != nil || end < 0 {
 			return n, err
 		}
+		if t.ended && end == 0 {
+			break
+		}
 		if err := t.line(b[n : n+end]); err != nil {
 			return n, err
 		}
@@ -60,59 +115,42 @@ func (t *textCopy) lines(b []byte, last bool) (n int, err error) {
 }
 
 // lineEnd finds the end of the first line of b and the start of the next; -1 if
-// it is not in b. The first line decides which line end the input has.
+// it is not in b.
 func (t *textCopy) lineEnd(b []byte, last bool) (end, next int, err error) {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '\\':
+			if i+1 < len(b) && b[i+1] == '.' {
+				return t.dataEnd(b, i, last)
+			}
 			i++
-		case '\n':
-			if t.eol == "" {
-				t.eol = "\n"
+		case '\n', '\r':
+			n, err := t.ends.at(b, i, last)
+			if err != nil || n == 0 {
+				return -1, 0, err
 			}
-			if t.eol != "\n" {
-				return 0, 0, t.strayEnd("newline", `\n`)
-			}
-			return i, i + 1, nil
-		case '\r':
-			if t.eol == "\n" {
-				return 0, 0, t.strayEnd("carriage return", `\r`)
-			}
-			if i+1 == len(b) && !last && t.eol != "\r" {
-				return -1, 0, nil // \n may follow
-			}
-			pair := i+1 < len(b) && b[i+1] == '\n'
-			if t.eol == "" {
-				t.eol = "\r"
-				if pair {
-					t.eol = "\r\n"
-				}
-			}
-			if t.eol == "\r" {
-				return i, i + 1, nil
-			}
-			if !pair {
-				return 0, 0, t.strayEnd("carriage return", `\r`)
-			}
-			return i, i + 2, nil
+			return i, i + n, nil
 		}
 	}
 	return -1, 0, nil
 }
 
-func (t *textCopy) strayEnd(what, escape string) error {
-	t.rows.line++
-	return pgerr.New(pgerr.BadCopyFileFormat, "literal %s found in data", what).
-		WithHint("Use \"%s\" to represent %s.", escape, what)
+// dataEnd handles the \. at b[i]: before it may stand a last line.
+func (t *textCopy) dataEnd(b []byte, i int, last bool) (end, next int, err error) {
+	if i+2 == len(b) && !last {
+		return -1, 0, nil
+	}
+	if i+2 < len(b) && b[i+2] != '\n' && b[i+2] != '\r' {
+		t.rows.line++
+		return 0, 0, pgerr.New(pgerr.BadCopyFileFormat, "end-of-copy marker corrupt")
+	}
+	t.ended = true
+	return i, len(b), nil
 }
 
 func (t *textCopy) line(b []byte) error {
 	r := t.rows
 	r.line++
-	if len(b) == 2 && b[0] == '\\' && b[1] == '.' {
-		t.ended = true
-		return nil
-	}
 	f := &r.cp.Format
 	if !t.begun {
 		t.begun = true
@@ -177,11 +215,13 @@ func (t *textCopy) unescape(dst, b []byte) []byte {
 		dst = []byte{}
 	}
 	for i := 0; i < len(b); i++ {
-		if b[i] != '\\' || i+1 == len(b) {
+		if b[i] != '\\' {
 			dst = append(dst, b[i])
 			continue
 		}
-		i++
+		if i++; i == len(b) {
+			break // a backslash at the end of the data stands for nothing
+		}
 		switch ch := b[i]; ch {
 		case 'b':
 			dst = append(dst, '\b')
@@ -238,6 +278,7 @@ func digits(b []byte, base, n int) (v byte, read int) {
 // csvCopy reads COPY's CSV format. Quoted values may hold line ends.
 type csvCopy struct {
 	rows   *copyRows
+	eol    lineEnds
 	rest   []byte
 	begun  bool
 	ended  bool
@@ -267,9 +308,13 @@ func (t *csvCopy) finish() error {
 
 func (t *csvCopy) records(b []byte, last bool) (n int, err error) {
 	for n < len(b) && !t.ended {
-		size, lines, open := t.scan(b[n:], last)
+		size, lines, open, err := t.scan(b[n:], last)
+		if err != nil {
+			return n, err
+		}
 		if open && last {
 			t.rows.line++
+			t.rows.quote(b[n:])
 			return n, pgerr.New(pgerr.BadCopyFileFormat, "unterminated CSV quoted field")
 		}
 		if size < 0 {
@@ -290,7 +335,7 @@ func (t *csvCopy) records(b []byte, last bool) (n int, err error) {
 
 // scan splits the first record of b into fields and returns its size with the
 // line end; -1 if its end is not in b. lines counts line ends inside quotes.
-func (t *csvCopy) scan(b []byte, last bool) (size int, lines int64, open bool) {
+func (t *csvCopy) scan(b []byte, last bool) (size int, lines int64, open bool, err error) {
 	f := &t.rows.cp.Format
 	t.buf, t.ends, t.quoted = t.buf[:0], t.ends[:0], t.quoted[:0]
 	in, wasQuoted := false, false
@@ -305,38 +350,33 @@ func (t *csvCopy) scan(b []byte, last bool) (size int, lines int64, open bool) {
 			i++
 			t.buf = append(t.buf, b[i])
 		case in && x == f.Escape && i+1 == len(b) && !last:
-			return -1, 0, false // what it escapes is still to come
+			return -1, 0, false, nil // what it escapes is still to come
 		case x == f.Quote:
 			in = !in
 			wasQuoted = true
 		case in:
-			if x == '\n' {
+			if x == '\n' && t.eol.eol == "\n" || x == '\r' && t.eol.eol != "\n" {
 				lines++
 			}
 			t.buf = append(t.buf, x)
 		case x == f.Delimiter:
 			endField()
-		case x == '\n':
-			endField()
-			return i + 1, lines, false
-		case x == '\r':
-			if i+1 == len(b) && !last {
-				return -1, 0, false
+		case x == '\n' || x == '\r':
+			n, err := t.eol.at(b, i, last)
+			if err != nil || n == 0 {
+				return -1, 0, false, err
 			}
 			endField()
-			if i+1 < len(b) && b[i+1] == '\n' {
-				i++
-			}
-			return i + 1, lines, false
+			return i + n, lines, false, nil
 		default:
 			t.buf = append(t.buf, x)
 		}
 	}
 	if in || !last {
-		return -1, 0, in
+		return -1, 0, in, nil
 	}
 	endField()
-	return len(b), lines, false
+	return len(b), lines, false, nil
 }
 
 func (t *csvCopy) record(line []byte) error {

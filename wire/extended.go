@@ -150,7 +150,7 @@ func decodeArg(t types.T, format int16, b []byte, n int, opts *types.Options) (t
 		return parseText(t, b, opts)
 	case 1:
 		d, err := parseBinary(t, b)
-		if e := pgerr.From(err); e != nil && (e.Code == pgerr.InvalidBinaryRepresentation || e.Code == pgerr.ProtocolViolation) {
+		if e := pgerr.From(err); e != nil && e.Code == pgerr.InvalidBinaryRepresentation {
 			return nil, pgerr.New(e.Code, "incorrect binary data format in bind parameter %d", n).
 				WithDetail("The parameter has type %s: %s.", t, e.Msg)
 		}
@@ -227,6 +227,9 @@ func (c *conn) execute(m *pgproto3.Execute) error {
 	limit := int64(int32(m.MaxRows))
 	if p.cols == nil || limit < 0 {
 		limit = 0
+	}
+	if p.done && c.sess.TxStatus() == 'E' {
+		return errAborted
 	}
 	if p.done && p.cols == nil || p.failed {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", m.Portal)

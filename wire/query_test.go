@@ -126,7 +126,8 @@ func TestBindErrors(t *testing.T) {
 	}{
 		{"08P01", &pgproto3.Bind{}},
 		{"08P01", &pgproto3.Bind{Parameters: one, ParameterFormatCodes: []int16{1, 1, 1}}},
-		{"22P03", &pgproto3.Bind{Parameters: [][]byte{{1}, {1}}, ParameterFormatCodes: []int16{1}}},
+		{"08P01", &pgproto3.Bind{Parameters: [][]byte{{1}, {1}}, ParameterFormatCodes: []int16{1}}},
+		{"22P03", &pgproto3.Bind{Parameters: [][]byte{be8(1), {1}}, ParameterFormatCodes: []int16{1}}},
 		{"22P02", &pgproto3.Bind{Parameters: [][]byte{[]byte("x"), []byte("y")}}},
 		{"22023", &pgproto3.Bind{Parameters: one, ParameterFormatCodes: []int16{2}}},
 		{"08P01", &pgproto3.Bind{Parameters: one, ParameterFormatCodes: []int16{1}, ResultFormatCodes: []int16{0, 0, 0}}},
@@ -174,6 +175,38 @@ func TestPortalSuspends(t *testing.T) {
 		&pgproto3.Bind{DestinationPortal: "w"}, &pgproto3.Execute{Portal: "w", MaxRows: 2},
 		&pgproto3.Execute{Portal: "w", MaxRows: 2}, &pgproto3.Execute{Portal: "w", MaxRows: 2}, syncMsg)
 	c.expect("1 2 C(INSERT 0 1) E(55000) Z(E)", msgs(pbe("INSERT INTO jars VALUES (1,'a')"), &pgproto3.Execute{}, syncMsg)...)
+}
+
+// TestFailedBlock holds what a failed transaction block answers, message by
+// message.
+func TestFailedBlock(t *testing.T) {
+	s := start(t, wire.Config{})
+	c := s.connect(t)
+	c.expect("C(BEGIN) Z(T)", query("BEGIN"))
+	c.expect(`1 2 D("1") s Z(T)`, &pgproto3.Parse{Name: "p", Query: "SELECT series 2"},
+		&pgproto3.Bind{PreparedStatement: "p", DestinationPortal: "c"}, &pgproto3.Execute{Portal: "c", MaxRows: 1}, syncMsg)
+	c.expect(`D("2") C(SELECT 1) Z(T)`, &pgproto3.Execute{Portal: "c"}, syncMsg)
+	c.expect("E(42703@8) Z(E)", query("SELECT no_such"))
+	for _, m := range []pgproto3.FrontendMessage{&pgproto3.Parse{Query: "SELECT 42"}, &pgproto3.Bind{PreparedStatement: "p"},
+		&pgproto3.Describe{ObjectType: 'S', Name: "p"}, &pgproto3.Execute{Portal: "c"}} {
+		c.expect("E(25P02) Z(E)", m, syncMsg)
+	}
+	c.expect("I Z(E)", query(""))
+	c.expect("1 E(25P02) Z(E)", &pgproto3.Parse{}, &pgproto3.Bind{}, syncMsg)
+	c.expect("3 Z(E)", &pgproto3.Close{ObjectType: 'S', Name: "nope"}, syncMsg)
+	c.expect("1 2 C(ROLLBACK) Z(I)", msgs(pbe("COMMIT"), syncMsg)...)
+}
+
+// TestQueryInsidePipeline holds that a Query ends the implicit transaction of
+// the messages before it.
+func TestQueryInsidePipeline(t *testing.T) {
+	s := start(t, wire.Config{})
+	c := s.connect(t)
+	c.expect(`1 2 C(INSERT 0 1) T(?column?:23:0) D("42") C(SELECT 1) Z(I)`, msgs(pbe("INSERT INTO jars VALUES (1,'a')"), query("SELECT 42"))...)
+	c.expect(`T(count:20:0) D("1") C(SELECT 1) Z(I)`, query("SELECT count(*) FROM jars"))
+	c.expect("1 2 C(INSERT 0 1) 1 2 C(BEGIN) Z(T)", msgs(pbe("INSERT INTO jars VALUES (2,'b')"), pbe("BEGIN"), syncMsg)...)
+	c.expect("C(ROLLBACK) Z(I)", query("ROLLBACK")) // with what came before BEGIN
+	c.expect(`T(count:20:0) D("1") C(SELECT 1) Z(I)`, query("SELECT count(*) FROM jars"))
 }
 
 func TestFlushWithoutSync(t *testing.T) {

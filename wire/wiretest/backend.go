@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
@@ -17,6 +19,8 @@ type Backend struct {
 	Lookup func(s *Session, text string, oids []uint32) (*Stmt, error)
 	// Open, if set, may refuse a session.
 	Open func(wire.Startup) error
+	// Idle is how long clients may stay silent, in nanoseconds.
+	Idle atomic.Int64
 
 	mu       sync.Mutex
 	Sessions []*Session // all ever opened
@@ -167,6 +171,9 @@ func (s *Session) TxStatus() byte {
 	return 'I'
 }
 
+// IdleLimit implements wire.IdleLimiter.
+func (s *Session) IdleLimit() time.Duration { return time.Duration(s.b.Idle.Load()) }
+
 // Options implements wire.Session.
 func (s *Session) Options() *types.Options { return &s.Opts }
 
@@ -187,6 +194,9 @@ func (p *prepared) Params() []types.T      { return p.st.Params }
 func (p *prepared) Columns() []wire.Column { return p.st.Columns }
 func (p *prepared) Close()                 {}
 func (p *prepared) Bind(_ context.Context, args []types.Datum) (wire.Portal, error) {
+	if p.s.failed && p.text != "COMMIT" && p.text != "ROLLBACK" {
+		return nil, errAborted
+	}
 	return &portal{prepared: p, args: args}, nil
 }
 
