@@ -163,6 +163,8 @@ func (c *converter) createTable(s *pg.CreateStmt, a At) *CreateTable {
 		c.unsupported(out.Name.At, "INHERITS", "Write the columns out, or use LIKE.")
 	case s.OfTypename != nil:
 		c.unsupported(out.Name.At, "CREATE TABLE OF type", "Write the columns out.")
+	case s.Tablespacename != "":
+		c.unsupported(out.Name.At, "TABLESPACE", "Leave it out; all data lives in the data directory.")
 	}
 	out.Options = c.options(s.Options)
 	for _, n := range s.TableElts {

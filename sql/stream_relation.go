@@ -139,15 +139,7 @@ func (r *reader) element(out *CreateTable, gen map[int32]generated, a, b int) (k
 // column without a type gets one for the grammar's sake, which is taken away
 // again.
 func (r *reader) generatedColumn(gen map[int32]generated, a, as, b int) *pgerr.Error {
-	end := b
-	if isOp(r.t, as+1, "(") {
-		close := closing(r.t, as+1)
-		if close+1 < b && isOneOf(r.t, close+1, "stored", "virtual", "not", "null", "primary", "unique", "check", "constraint") {
-			end = close + 1
-		}
-	} else if isOneOf(r.t, b-1, "stored", "virtual") {
-		end = b - 1
-	}
+	end := findTop(r.t[:b], as+1, func(i int) bool { return i > as+1 && r.endsGenerated(i) })
 	x, e := r.expr(as+1, end)
 	if e != nil {
 		return e
@@ -162,6 +154,13 @@ func (r *reader) generatedColumn(gen map[int32]generated, a, as, b int) *pgerr.E
 	}
 	gen[int32(r.t[a].start)] = generated{x, as == a+1}
 	return nil
+}
+
+// endsGenerated reports whether token i begins what may follow a generated
+// column's expression: STORED or a constraint.
+func (r *reader) endsGenerated(i int) bool {
+	return isOneOf(r.t, i, "stored", "virtual", "constraint", "unique") || isWords(r.t, i, "primary", "key") ||
+		isWords(r.t, i, "not", "null") && !isWord(r.t, i-1, "is") || isWord(r.t, i, "check") && isOp(r.t, i+1, "(")
 }
 
 // relationTail reads what follows the column list.

@@ -46,3 +46,4 @@ COPY (SUBSCRIBE mv) TO STDOUT;
 COPY (SUBSCRIBE TO mv WITH (progress)) TO STDOUT WITH (format = 'binary');
 DECLARE c CURSOR FOR SUBSCRIBE mv WITH (snapshot = true);
 DECLARE c BINARY NO SCROLL CURSOR WITH HOLD FOR SUBSCRIBE TO mv;
+CREATE SOURCE s (v jsonb, ts timestamptz AS to_timestamp((v ->> 'ts')::float8) NOT NULL, ok boolean AS v IS NOT NULL, n int AS (1) STORED UNIQUE, m AS 1 + 2 CHECK (m > 1), WATERMARK FOR ts AS ts - INTERVAL '1 minute') WITH (connector = 'datagen');
