@@ -187,7 +187,8 @@ type collector struct {
 	nargs      int
 	args       []int
 	all        []int
-	skipNull   bool // rows whose first argument is NULL do not count
+	skipNull   bool // rows with a NULL in nullCol do not count
+	nullCol    int
 	distinct   bool
 	in         vec.Chunk
 	out        *vec.Chunk
@@ -219,7 +220,7 @@ func newCollector(m MakeArgs, skipNull bool) *collector {
 func orderable(t types.T) bool { return t.ID != types.JSON && t.ID != types.Void }
 
 func (s *collector) add(m *multiset, args []vec.Vector, i int, w int64) {
-	if s.skipNull && len(args) > 0 && args[0].IsNull(i) {
+	if s.skipNull && args[s.nullCol].IsNull(i) {
 		return
 	}
 	s.in.Cols = args
