@@ -20,10 +20,11 @@ func (t *binaryCopy) feed(b []byte) error {
 		b = t.rest
 	}
 	n, err := t.take(b)
-	if err == nil {
-		t.rest = keep(t.rest, b, n)
+	if err != nil {
+		return err
 	}
-	return err
+	t.rest = append(t.rest[:0], b[n:]...)
+	return nil
 }
 
 func (t *binaryCopy) finish() error {

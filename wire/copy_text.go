@@ -65,7 +65,6 @@ type textCopy struct {
 	ends  lineEnds
 	rest  []byte // an unfinished line
 	field []byte // scratch for unescaping
-	seen  int    // how much of rest holds no line end
 	begun bool   // the header was dealt with
 	ended bool   // \. was seen
 }
@@ -79,18 +78,11 @@ func (t *textCopy) feed(b []byte) error {
 		b = t.rest
 	}
 	n, err := t.lines(b, false)
-	if err == nil {
-		t.rest = keep(t.rest, b, n)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// keep makes rest the bytes of b from n on. rest is b's start, or apart from b.
-func keep(rest, b []byte, n int) []byte {
-	if n == 0 && len(rest) == len(b) {
-		return rest // long lines come in many pieces
-	}
-	return append(rest[:0], b[n:]...)
+	t.rest = append(t.rest[:0], b[n:]...)
+	return nil
 }
 
 func (t *textCopy) finish() error {
@@ -123,40 +115,29 @@ func (t *textCopy) lines(b []byte, last bool) (n int, err error) {
 }
 
 // lineEnd finds the end of the first line of b and the start of the next; -1 if
-// it is not in b. The first seen bytes are known to hold none.
+// it is not in b.
 func (t *textCopy) lineEnd(b []byte, last bool) (end, next int, err error) {
-	i := t.seen
-	t.seen = 0
-	for ; i < len(b); i++ {
+	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '\\':
-			if i+1 == len(b) && !last {
-				t.seen = i
-				return -1, 0, nil
-			}
 			if i+1 < len(b) && b[i+1] == '.' {
 				return t.dataEnd(b, i, last)
 			}
 			i++
 		case '\n', '\r':
 			n, err := t.ends.at(b, i, last)
-			if err == nil && n == 0 {
-				t.seen = i
-			}
 			if err != nil || n == 0 {
 				return -1, 0, err
 			}
 			return i, i + n, nil
 		}
 	}
-	t.seen = len(b)
 	return -1, 0, nil
 }
 
 // dataEnd handles the \. at b[i]: before it may stand a last line.
 func (t *textCopy) dataEnd(b []byte, i int, last bool) (end, next int, err error) {
 	if i+2 == len(b) && !last {
-		t.seen = i
 		return -1, 0, nil
 	}
 	if i+2 < len(b) && b[i+2] != '\n' && b[i+2] != '\r' {
@@ -305,10 +286,6 @@ type csvCopy struct {
 	quoted []bool
 	ends   []int
 	buf    []byte
-	// Where scan goes on in the record that rest begins with.
-	pos           int
-	in, wasQuoted bool
-	lines         int64
 }
 
 func (t *csvCopy) feed(b []byte) error {
@@ -317,10 +294,11 @@ func (t *csvCopy) feed(b []byte) error {
 		b = t.rest
 	}
 	n, err := t.records(b, false)
-	if err == nil {
-		t.rest = keep(t.rest, b, n)
+	if err != nil {
+		return err
 	}
-	return err
+	t.rest = append(t.rest[:0], b[n:]...)
+	return nil
 }
 
 func (t *csvCopy) finish() error {
@@ -330,11 +308,11 @@ func (t *csvCopy) finish() error {
 
 func (t *csvCopy) records(b []byte, last bool) (n int, err error) {
 	for n < len(b) && !t.ended {
-		size, err := t.scan(b[n:], last)
+		size, lines, open, err := t.scan(b[n:], last)
 		if err != nil {
 			return n, err
 		}
-		if t.in && last {
+		if open && last {
 			t.rows.line++
 			t.rows.quote(b[n:])
 			return n, pgerr.New(pgerr.BadCopyFileFormat, "unterminated CSV quoted field")
@@ -346,8 +324,7 @@ func (t *csvCopy) records(b []byte, last bool) (n int, err error) {
 		if err := t.record(b[n : n+size]); err != nil {
 			return n, err
 		}
-		t.rows.line += t.lines
-		t.next()
+		t.rows.line += lines
 		n += size
 	}
 	if t.ended {
@@ -357,54 +334,49 @@ func (t *csvCopy) records(b []byte, last bool) (n int, err error) {
 }
 
 // scan splits the first record of b into fields and returns its size with the
-// line end; -1 if its end is not in b: the next call goes on from there.
-func (t *csvCopy) scan(b []byte, last bool) (size int, err error) {
+// line end; -1 if its end is not in b. lines counts line ends inside quotes.
+func (t *csvCopy) scan(b []byte, last bool) (size int, lines int64, open bool, err error) {
 	f := &t.rows.cp.Format
-	for ; t.pos < len(b); t.pos++ {
-		i, x := t.pos, b[t.pos]
+	t.buf, t.ends, t.quoted = t.buf[:0], t.ends[:0], t.quoted[:0]
+	in, wasQuoted := false, false
+	endField := func() {
+		t.ends, t.quoted = append(t.ends, len(t.buf)), append(t.quoted, wasQuoted)
+		wasQuoted = false
+	}
+	for i := 0; i < len(b); i++ {
+		x := b[i]
 		switch {
-		case t.in && x == f.Escape && i+1 < len(b) && (b[i+1] == f.Quote || b[i+1] == f.Escape):
-			t.pos++
-			t.buf = append(t.buf, b[t.pos])
-		case t.in && x == f.Escape && i+1 == len(b) && !last:
-			return -1, nil // what it escapes is still to come
+		case in && x == f.Escape && (i+1 < len(b) && (b[i+1] == f.Quote || b[i+1] == f.Escape)):
+			i++
+			t.buf = append(t.buf, b[i])
+		case in && x == f.Escape && i+1 == len(b) && !last:
+			return -1, 0, false, nil // what it escapes is still to come
 		case x == f.Quote:
-			t.in = !t.in
-			t.wasQuoted = true
-		case t.in:
+			in = !in
+			wasQuoted = true
+		case in:
 			if x == '\n' && t.eol.eol == "\n" || x == '\r' && t.eol.eol != "\n" {
-				t.lines++
+				lines++
 			}
 			t.buf = append(t.buf, x)
 		case x == f.Delimiter:
-			t.endField()
+			endField()
 		case x == '\n' || x == '\r':
 			n, err := t.eol.at(b, i, last)
 			if err != nil || n == 0 {
-				return -1, err
+				return -1, 0, false, err
 			}
-			t.endField()
-			return i + n, nil
+			endField()
+			return i + n, lines, false, nil
 		default:
 			t.buf = append(t.buf, x)
 		}
 	}
-	if t.in || !last {
-		return -1, nil
+	if in || !last {
+		return -1, 0, in, nil
 	}
-	t.endField()
-	return len(b), nil
-}
-
-func (t *csvCopy) endField() {
-	t.ends, t.quoted = append(t.ends, len(t.buf)), append(t.quoted, t.wasQuoted)
-	t.wasQuoted = false
-}
-
-// next makes scan begin a record.
-func (t *csvCopy) next() {
-	t.buf, t.ends, t.quoted = t.buf[:0], t.ends[:0], t.quoted[:0]
-	t.pos, t.in, t.wasQuoted, t.lines = 0, false, false, 0
+	endField()
+	return len(b), lines, false, nil
 }
 
 func (t *csvCopy) record(line []byte) error {

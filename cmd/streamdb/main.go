@@ -1,0 +1,52 @@
+// Command streamdb is the server and its tools.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+// version is set by the build (-ldflags "-X main.version=...").
+var version = "devel"
+
+const usage = `StreamDB keeps the answers to SQL queries up to date.
+
+Usage:
+  streamdb serve [--data DIR] [--listen HOST:PORT] [flags]   start the server
+  streamdb demo  [--listen HOST:PORT]                        a self-contained pipeline to look at
+  streamdb bench nexmark --query q0[,q1...|all] [flags]      measure Nexmark queries
+  streamdb version                                           print the version
+  streamdb help                                              print this text
+
+"streamdb serve --help" lists the flags. Each flag can also be given in the
+configuration file (--config FILE, lines "name = value") or as an environment
+variable STREAMDB_NAME; a flag wins over the environment, the environment over
+the file.
+`
+
+func main() {
+	args := os.Args[1:]
+	if len(args) == 0 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	var err error
+	switch args[0] {
+	case "serve":
+		err = serve(args[1:])
+	case "demo":
+		err = demo(args[1:])
+	case "bench":
+		err = benchmark(args[1:])
+	case "version", "--version", "-v":
+		fmt.Println("streamdb", version)
+	case "help", "--help", "-h":
+		fmt.Print(usage)
+	default:
+		err = fmt.Errorf("unknown command %q; streamdb help lists the commands", args[0])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "streamdb:", err)
+		os.Exit(1)
+	}
+}

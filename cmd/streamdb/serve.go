@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/streamdb/streamdb/connector/registry"
+	"github.com/streamdb/streamdb/engine"
+	"github.com/streamdb/streamdb/wire"
+)
+
+// serve runs the server until SIGTERM or SIGINT.
+func serve(args []string) error {
+	var c config
+	if err := c.load(args); err != nil {
+		return err
+	}
+	log, err := logger(c.LogLevel)
+	if err != nil {
+		return err
+	}
+	wc := wire.Config{MaxConnections: c.MaxConnections, Log: log}
+	if c.Users != "" {
+		users, err := readUsers(c.Users)
+		if err != nil {
+			return err
+		}
+		wc.Secret = func(u string) (string, bool) { p, ok := users[u]; return p, ok }
+	}
+	if c.TLSCert != "" {
+		if wc.TLS, err = wire.LoadTLS(c.TLSCert, c.TLSKey); err != nil {
+			return err
+		}
+	}
+	eng, err := openEngine(&c, log)
+	if err != nil {
+		return err
+	}
+	srv := wire.NewServer(eng, wc)
+	l, err := srv.Listen(c.Listen)
+	if err != nil {
+		eng.Close()
+		return err
+	}
+	return runServer(eng, srv, l, log)
+}
+
+func openEngine(c *config, log *slog.Logger) (*engine.Engine, error) {
+	return engine.Open(engine.Config{Dir: c.Data, ChunkRows: c.ChunkRows, BarrierInterval: c.BarrierInterval,
+		Parallelism: c.Parallelism, Connectors: registry.All(), Log: log, Version: version})
+}
+
+// runServer serves until a signal, then stops cleanly: no new connections, open
+// ones ended with 57P01, jobs at their last committed epoch.
+func runServer(eng *engine.Engine, srv *wire.Server, l net.Listener, log *slog.Logger) error {
+	sig := make(chan os.Signal, 1)
+	signal.Notify(sig, syscall.SIGTERM, syscall.SIGINT)
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	log.Info("listening", "address", l.Addr().String(), "connect", connectHint(l.Addr().String()))
+	fmt.Println("ready")
+	select {
+	case err := <-failed:
+		eng.Close()
+		return err
+	case s := <-sig:
+		log.Info("stopping", "signal", s.String())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		log.Warn("some connections were cut", "err", err)
+	}
+	return eng.Close()
+}
+
+func connectHint(addr string) string {
+	host, port, _ := net.SplitHostPort(addr)
+	return fmt.Sprintf("psql -h %s -p %s -U streamdb streamdb", host, port)
+}
+
+func logger(level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("log-level: %w", err)
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l})), nil
+}
+
+// readUsers reads "name:password" lines; # begins a comment line.
+func readUsers(path string) (map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	users := map[string]string{}
+	sc := bufio.NewScanner(f)
+	for n := 1; sc.Scan(); n++ {
+		line := strings.TrimSpace(sc.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, pw, ok := strings.Cut(line, ":")
+		if !ok || name == "" || pw == "" {
+			return nil, fmt.Errorf("users file, line %d: want name:password", n)
+		}
+		users[name] = pw
+	}
+	if len(users) == 0 && sc.Err() == nil {
+		return nil, fmt.Errorf("users file %s names no user", path)
+	}
+	return users, sc.Err()
+}

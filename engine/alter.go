@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/vec"
+)
+
+func (s *Session) alter(_ *planner.Planner, st *sql.Alter) error {
+	snap := s.eng.cat.Current()
+	o, err := s.dropTarget(snap, st.Kind, st.Name)
+	if err != nil {
+		if st.IfExists && missing(err) {
+			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Name))
+			return nil
+		}
+		return err
+	}
+	if snap.Builtin(o.Header().OID) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
+	}
+	for _, a := range st.Actions {
+		n, err := s.alterAction(o, a)
+		if err != nil {
+			return err
+		}
+		if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n}); err != nil {
+			return err
+		}
+		o = n
+	}
+	return nil
+}
+
+// alterAction returns the changed copy of an object. Names inside the stored
+// queries of dependents are resolved anew at recovery, so a rename is refused
+// while something depends on the object.
+func (s *Session) alterAction(o catalog.Object, a sql.AlterAction) (catalog.Object, error) {
+	n := catalog.Clone(o)
+	h := n.Header()
+	snap := s.eng.cat.Current()
+	switch a.Kind {
+	case sql.AlterRename, sql.AlterSetSchema:
+		for _, d := range snap.Dependents(h.OID) {
+			if d.Kind() == catalog.KindIndex {
+				continue
+			}
+			return nil, pgerr.Unsupported("renaming an object that others depend on",
+				d.Kind().String()+" "+d.Header().Name+" reads it by its present name.")
+		}
+		if a.Kind == sql.AlterRename {
+			h.Name = a.NewName
+		} else {
+			h.Schema = a.NewName
+		}
+		return n, nil
+	case sql.AlterOwner:
+		h.Owner = a.NewName
+		return n, nil
+	case sql.AlterSetDefault, sql.AlterDropDefault:
+		t, ok := n.(*catalog.Table)
+		if !ok {
+			break
+		}
+		i := catalog.ColumnIndex(t.Columns, a.Column)
+		if i < 0 {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", a.Column, h.Name)
+		}
+		t.Columns[i].Default = ""
+		if a.Kind == sql.AlterSetDefault {
+			t.Columns[i].Default = sql.FormatExpr(a.Expr)
+		}
+		return n, nil
+	}
+	return nil, pgerr.Unsupported("this form of ALTER "+strings.ToUpper(o.Kind().String()), "Create a new object and drop the old one.")
+}
+
+func (s *Session) comment(st *sql.Comment) error {
+	text := st.Text
+	if st.Null {
+		text = ""
+	}
+	snap := s.eng.cat.Current()
+	var o catalog.Object
+	var err error
+	if st.Kind == "column" || st.Kind == "schema" {
+		if st.Kind == "schema" {
+			o, err = s.dropTarget(snap, "schema", st.Name)
+		} else {
+			o, err = snap.Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+		}
+	} else {
+		o, err = s.dropTarget(snap, st.Kind, st.Name)
+	}
+	if err != nil {
+		return err
+	}
+	n := catalog.Clone(o)
+	if st.Kind != "column" {
+		n.Header().Comment = text
+		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+	}
+	r, ok := n.(catalog.Relation)
+	if !ok {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" has no columns", st.Name.Name)
+	}
+	i := catalog.ColumnIndex(r.Cols(), st.Column)
+	if i < 0 {
+		return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", st.Column, st.Name.Name)
+	}
+	r.Cols()[i].Comment = text
+	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+}
+
+// truncate deletes every row of the tables, as one write.
+func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
+	snap := s.eng.cat.Current()
+	w := &write{}
+	r := s.newRun(ctx)
+	defer r.close()
+	for _, n := range st.Tables {
+		o, err := snap.Resolve(n.Schema, n.Name, s.expr.SearchPath)
+		if err != nil {
+			return err
+		}
+		t, ok := o.(*catalog.Table)
+		if !ok || snap.Builtin(t.OID) {
+			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Name)
+		}
+		rows := vec.NewChunk(columnTypes(t.Columns), 64)
+		err = scanRows(r.snap, t.OID, columnTypes(t.Columns), storageKey(t) != nil, nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+			for i := range c.Rows {
+				rows.AppendFrom(c, i, -c.Weight(i))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if rows.Rows > 0 {
+			w.tables = append(w.tables, tableWrite{rel: t.OID, name: t.Name, key: storageKey(t), rows: rows})
+		}
+	}
+	return s.eng.commitWrite(ctx, w)
+}

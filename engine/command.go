@@ -1,0 +1,330 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+	"github.com/streamdb/streamdb/wire"
+)
+
+// run functions of commands: rows (nil: none) and the command tag.
+type commandFunc = func(ctx context.Context, args []types.Datum) (*vec.Chunk, string, error)
+
+// tagged makes a command of an action with a fixed tag.
+func tagged(tag string, f func(ctx context.Context) error) commandFunc {
+	return func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+		return nil, tag, f(ctx)
+	}
+}
+
+// command sets up statements that are neither queries nor DML.
+func (s *Session) command(ctx context.Context, p *prepared) error {
+	switch st := p.st.Stmt.(type) {
+	case *sql.Begin:
+		tag := "BEGIN"
+		if st.Start {
+			tag = "START TRANSACTION"
+		}
+		p.command = tagged(tag, func(context.Context) error {
+			s.begin(st.Modes.ReadOnly != nil && *st.Modes.ReadOnly)
+			return nil
+		})
+	case *sql.Commit:
+		p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+			tag, err := s.endBlock(ctx, false)
+			return nil, tag, err
+		}
+	case *sql.Rollback:
+		p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+			tag, err := s.endBlock(ctx, true)
+			return nil, tag, err
+		}
+	case *sql.Savepoint, *sql.Release, *sql.RollbackTo:
+		p.command = s.savepointCommand(st)
+	case *sql.Set, *sql.SetTransaction, *sql.Reset, *sql.Discard:
+		p.command = s.settingCommand(st)
+	case *sql.Show, *sql.Describe:
+		return s.showCommand(p)
+	case *sql.Explain:
+		return s.explainCommand(p, st)
+	case *sql.Prepare, *sql.Execute, *sql.Deallocate:
+		return s.preparedCommand(ctx, p)
+	case *sql.DeclareCursor, *sql.Fetch, *sql.Close:
+		return s.cursorCommand(p)
+	case *sql.Copy:
+		return s.copyCommand(ctx, p, st)
+	case *sql.Flush:
+		p.command = tagged("FLUSH", func(context.Context) error { return nil })
+	case *sql.Vacuum:
+		tag := "VACUUM"
+		if st.Analyze {
+			tag = "ANALYZE"
+		}
+		p.command = tagged(tag, func(context.Context) error { return nil })
+	case *sql.Checkpoint:
+		p.command = tagged("CHECKPOINT", func(context.Context) error { return nil })
+	case *sql.Listen, *sql.Notify:
+		return pgerr.Unsupported("LISTEN and NOTIFY", "Read a materialized view instead.")
+	case *sql.Unlisten:
+		p.command = tagged("UNLISTEN", func(context.Context) error { return nil })
+	case *sql.LockTable:
+		p.command = tagged("LOCK TABLE", func(context.Context) error { return s.needBlock("LOCK TABLE") })
+	case *sql.Unsupported:
+		if st.Err != nil {
+			return st.Err
+		}
+		return pgerr.Unsupported(st.What, st.Hint)
+	default:
+		return s.ddlCommand(p)
+	}
+	return nil
+}
+
+func (s *Session) savepointCommand(st sql.Stmt) commandFunc {
+	switch st := st.(type) {
+	case *sql.Savepoint:
+		return tagged("SAVEPOINT", func(context.Context) error {
+			if err := s.needBlock("SAVEPOINT"); err != nil {
+				return err
+			}
+			s.setSavepoint(st.Name)
+			return nil
+		})
+	case *sql.Release:
+		return tagged("RELEASE", func(context.Context) error {
+			if err := s.needBlock("RELEASE SAVEPOINT"); err != nil {
+				return err
+			}
+			i, err := s.findSavepoint(st.Name)
+			if err == nil {
+				s.tx.saves = s.tx.saves[:i]
+			}
+			return err
+		})
+	}
+	name := st.(*sql.RollbackTo).Name
+	return tagged("ROLLBACK", func(context.Context) error {
+		if err := s.needBlock("ROLLBACK TO SAVEPOINT"); err != nil {
+			return err
+		}
+		return s.rollbackTo(name)
+	})
+}
+
+func (s *Session) settingCommand(st sql.Stmt) commandFunc {
+	switch st := st.(type) {
+	case *sql.Set:
+		return tagged("SET", func(context.Context) error { return s.runSet(st) })
+	case *sql.SetTransaction:
+		return tagged("SET", func(context.Context) error { return s.setModes(st) })
+	case *sql.Reset:
+		return tagged("RESET", func(context.Context) error { return s.reset(strings.ToLower(st.Name)) })
+	}
+	what := strings.ToUpper(st.(*sql.Discard).What)
+	return tagged("DISCARD "+what, func(context.Context) error {
+		if what != "ALL" {
+			return nil
+		}
+		if s.tx.block {
+			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
+		}
+		s.client.Statements().Clear()
+		for n, c := range s.cursors {
+			c.close()
+			delete(s.cursors, n)
+		}
+		return s.reset("all")
+	})
+}
+
+func (s *Session) runSet(st *sql.Set) error {
+	if st.Default {
+		return s.reset(strings.ToLower(st.Name))
+	}
+	var vs []string
+	for _, v := range st.Values {
+		t, err := settingText(v)
+		if err != nil {
+			return err
+		}
+		if len(st.Values) > 1 && strings.EqualFold(st.Name, "search_path") {
+			t = sql.QuoteIdent(t)
+		}
+		vs = append(vs, t)
+	}
+	v := strings.Join(vs, ", ")
+	if strings.EqualFold(st.Name, "timezone") && strings.EqualFold(v, "local") {
+		return s.reset("timezone")
+	}
+	return s.set(st.Name, v, st.Scope == sql.SetLocal)
+}
+
+// settingText returns the text of a value of SET: a literal, a word, a negative
+// number or an interval.
+func settingText(e sql.Expr) (string, error) {
+	switch e := e.(type) {
+	case *sql.Literal:
+		return e.Text, nil
+	case *sql.ColumnRef:
+		return strings.Join(e.Parts, "."), nil
+	case *sql.OpExpr:
+		if e.Left == nil && e.Op == "-" {
+			t, err := settingText(e.Right)
+			return "-" + t, err
+		}
+	case *sql.Cast:
+		if e.Type != nil && e.Type.Name == "interval" {
+			t, err := settingText(e.Arg)
+			return "<" + t + ">" + t, err
+		}
+		return settingText(e.Arg)
+	}
+	return "", pgerr.New(pgerr.SyntaxError, "a setting's value must be a constant")
+}
+
+func (s *Session) setModes(st *sql.SetTransaction) error {
+	prefix := "transaction_"
+	if st.Session {
+		prefix = "default_transaction_"
+	}
+	if st.Modes.Isolation != "" {
+		if err := s.set(prefix+"isolation", st.Modes.Isolation, false); err != nil {
+			return err
+		}
+	}
+	if st.Modes.ReadOnly != nil {
+		v := "off"
+		if *st.Modes.ReadOnly {
+			v = "on"
+		}
+		if !st.Session {
+			s.tx.readOnly = *st.Modes.ReadOnly
+		}
+		return s.set(prefix+"read_only", v, false)
+	}
+	return nil
+}
+
+// preparedCommand runs PREPARE, EXECUTE and DEALLOCATE.
+func (s *Session) preparedCommand(ctx context.Context, p *prepared) error {
+	switch st := p.st.Stmt.(type) {
+	case *sql.Prepare:
+		p.command = tagged("PREPARE", func(ctx context.Context) error { return s.runPrepare(ctx, p.st, st) })
+	case *sql.Deallocate:
+		tag := "DEALLOCATE"
+		if st.Name == "" {
+			tag += " ALL"
+		}
+		p.command = tagged(tag, func(context.Context) error {
+			if st.Name == "" {
+				s.client.Statements().Clear()
+				return nil
+			}
+			if !s.client.Statements().Delete(st.Name) {
+				return pgerr.New(pgerr.InvalidSQLStatementName, "prepared statement \"%s\" does not exist", st.Name)
+			}
+			return nil
+		})
+	case *sql.Execute:
+		return s.prepareExecute(ctx, p, st)
+	}
+	return nil
+}
+
+func (s *Session) runPrepare(ctx context.Context, whole *statement, st *sql.Prepare) error {
+	oids := make([]uint32, len(st.Types))
+	for i, tn := range st.Types {
+		t, err := planner.ResolveTypeName(tn)
+		if err != nil {
+			return err
+		}
+		oids[i] = t.OID()
+	}
+	inner := &statement{Parsed: whole.Parsed, whole: whole.whole}
+	inner.Stmt = st.Stmt
+	p, err := s.prepare(ctx, inner, oids)
+	if err != nil {
+		return err
+	}
+	return s.client.Statements().Put(&wire.NamedStatement{Name: st.Name, Text: whole.Text, Prepared: p, FromSQL: true, At: s.started})
+}
+
+// prepareExecute makes EXECUTE behave as the statement it names.
+func (s *Session) prepareExecute(ctx context.Context, p *prepared, st *sql.Execute) error {
+	ns, err := s.client.Statements().Get(st.Name)
+	if err != nil {
+		return err
+	}
+	target, ok := ns.Prepared.(*prepared)
+	if !ok {
+		return nil
+	}
+	if len(st.Args) != len(target.params) {
+		return pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement \"%s\"", st.Name).
+			WithDetail("Expected %d parameters but got %d.", len(target.params), len(st.Args))
+	}
+	args := make([]types.Datum, len(st.Args))
+	for i, a := range st.Args {
+		e, err := s.planner(p.st, nil).BindConst(a, target.params[i])
+		if err != nil {
+			return err
+		}
+		if args[i], err = expr.EvalConst(&expr.Ctx{Session: &s.expr}, e); err != nil {
+			return err
+		}
+	}
+	p.cols = target.cols
+	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+		po, err := target.Bind(ctx, args)
+		if err != nil {
+			return nil, "", err
+		}
+		return drain(ctx, po.(*portal))
+	}
+	return nil
+}
+
+// drain runs a portal to its end and returns its rows and its tag's first words,
+// to which the wire's row count is appended again for queries.
+func drain(ctx context.Context, po *portal) (*vec.Chunk, string, error) {
+	defer po.Close()
+	var all *vec.Chunk
+	for {
+		c, err := po.Next(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if c == nil {
+			break
+		}
+		if all == nil {
+			all = vec.NewChunk(c.Types(), c.Rows)
+		}
+		all.AppendRange(c, 0, c.Rows)
+	}
+	if all == nil && po.p.cols != nil {
+		all = emptyChunk(po.p.cols)
+	}
+	if po.p.query != nil {
+		return all, "SELECT", nil
+	}
+	var n int64
+	if all != nil {
+		n = int64(all.Rows)
+	}
+	return all, po.tag(n), nil
+}
+
+func emptyChunk(cols []wire.Column) *vec.Chunk {
+	ts := make([]types.T, len(cols))
+	for i, c := range cols {
+		ts[i] = c.Type
+	}
+	return vec.NewChunk(ts, 1)
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+	"github.com/streamdb/streamdb/wire"
+)
+
+// copyCommand sets up COPY.
+func (s *Session) copyCommand(ctx context.Context, p *prepared, st *sql.Copy) error {
+	if st.File != "" || st.Program {
+		return pgerr.Unsupported("COPY with a server-side file or program", "Use COPY ... FROM STDIN or TO STDOUT; psql's \\copy does.")
+	}
+	f, err := copyFormat(st.Options)
+	if err != nil {
+		return err
+	}
+	if st.From {
+		return s.copyFrom(p, st, f)
+	}
+	q, ok := st.Query.(*sql.Select)
+	if st.Query != nil && !ok {
+		return pgerr.Unsupported("COPY of a statement that changes data", "Copy a SELECT.")
+	}
+	if st.Table != nil {
+		q = selectAll(st.Table, st.Columns)
+	}
+	inner := &statement{Parsed: p.st.Parsed, whole: p.st.whole}
+	inner.Stmt = q
+	target := &prepared{s: s, st: inner}
+	if err := target.analyse(ctx); err != nil {
+		return err
+	}
+	p.query, p.cols = target.query, target.cols
+	p.copy = &wire.Copy{Columns: target.cols, Format: f}
+	p.copyTag = true
+	return nil
+}
+
+// selectAll is SELECT columns FROM table.
+func selectAll(n *sql.Name, cols []string) *sql.Select {
+	q := &sql.Select{At: n.At, From: []sql.TableExpr{&sql.TableRef{At: n.At, Name: *n}}}
+	if len(cols) == 0 {
+		q.Targets = []sql.Target{{At: n.At, Expr: &sql.ColumnRef{At: n.At, Star: true}}}
+	}
+	for _, c := range cols {
+		q.Targets = append(q.Targets, sql.Target{At: n.At, Expr: &sql.ColumnRef{At: n.At, Parts: []string{c}}})
+	}
+	return q
+}
+
+func copyFormat(os []sql.Option) (wire.CopyFormat, error) {
+	kind := wire.CopyText
+	for _, o := range os {
+		if o.Name == "format" {
+			switch strings.ToLower(o.Value) {
+			case "text":
+			case "csv":
+				kind = wire.CopyCSV
+			case "binary":
+				kind = wire.CopyBinary
+			default:
+				return wire.CopyFormat{}, pgerr.New(pgerr.InvalidParameterValue, "COPY format \"%s\" not recognized", o.Value)
+			}
+		}
+	}
+	f := wire.DefaultCopy(kind)
+	for _, o := range os {
+		one := func(to *byte) error {
+			if len(o.Value) != 1 {
+				return pgerr.New(pgerr.FeatureNotSupported, "COPY %s must be a single one-byte character", o.Name)
+			}
+			*to = o.Value[0]
+			return nil
+		}
+		var err error
+		switch o.Name {
+		case "format":
+		case "delimiter":
+			err = one(&f.Delimiter)
+		case "quote":
+			err = one(&f.Quote)
+		case "escape":
+			err = one(&f.Escape)
+		case "null":
+			f.Null = o.Value
+		case "header":
+			v, ok := boolValue(o.Value)
+			f.Header = o.Value == "" || (ok && v == "on") || strings.EqualFold(o.Value, "match")
+			f.HeaderMatch = strings.EqualFold(o.Value, "match")
+		case "encoding":
+			if _, ok := encodingValue(o.Value); !ok {
+				err = pgerr.Unsupported("COPY encoding "+o.Value, "Send UTF8.")
+			}
+		case "freeze":
+		default:
+			err = pgerr.Unsupported("COPY option "+o.Name, "")
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// copyFrom sets up COPY table FROM STDIN: the rows are staged as they come and
+// committed with the statement.
+func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
+	o, err := s.eng.cat.Current().Resolve(st.Table.Schema, st.Table.Name, s.expr.SearchPath)
+	if err != nil {
+		return err
+	}
+	t, ok := o.(*catalog.Table)
+	if !ok || s.eng.cat.Current().Builtin(t.OID) {
+		return pgerr.New(pgerr.WrongObjectType, "cannot copy to %s \"%s\"", o.Kind(), st.Table.Name)
+	}
+	names := st.Columns
+	if len(names) == 0 {
+		for _, c := range t.Columns {
+			if c.Generated == "" {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	c := &wire.Copy{Format: f, Table: t.Name}
+	var at []int
+	for _, n := range names {
+		i := catalog.ColumnIndex(t.Columns, n)
+		if i < 0 {
+			return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", n, t.Name)
+		}
+		at = append(at, i)
+		c.Columns = append(c.Columns, wire.Column{Name: n, Type: t.Columns[i].Type, TableOID: t.OID, Attnum: int16(i + 1)})
+	}
+	ins, err := s.planner(p.st, nil).PlanCopy(t, at)
+	if err != nil {
+		return err
+	}
+	var n int64
+	c.Write = func(ctx context.Context, in *vec.Chunk) error {
+		n += int64(in.Rows)
+		r := s.newRun(ctx)
+		defer r.close()
+		return r.copyRows(ins, in)
+	}
+	p.copy = c
+	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+		tag := "COPY " + itoa(n)
+		n = 0
+		if s.tx.alone {
+			return nil, tag, s.flushWrites(ctx)
+		}
+		return nil, tag, nil
+	}
+	return nil
+}

@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/types"
+)
+
+// createJob makes a materialized view or sink durable, starts its job and waits
+// until it is up to date. If that fails or ctx ends, nothing is left. Engine.ddl
+// is held.
+func (e *Engine) createJob(ctx context.Context, o catalog.Object) error {
+	oid := o.Header().OID
+	j, err := e.buildJob(o)
+	if err != nil {
+		return err
+	}
+	j.fresh = true
+	c := &state.Commit{Meta: []state.KV{{Key: creatingKey(oid), Val: []byte{1}}}}
+	if err := e.changeCatalog(c, catalog.Change{Create: o}); err != nil {
+		j.cancel()
+		return err
+	}
+	if err = e.startJob(ctx, j); err == nil {
+		err = e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: creatingKey(oid)}}})
+	}
+	if err != nil {
+		e.removeJob(j)
+		c := &state.Commit{Meta: []state.KV{{Key: creatingKey(oid)}}}
+		e.dropStorage(c, oid)
+		if derr := e.changeCatalog(c, catalog.Change{Drop: oid}); derr != nil {
+			e.log.Error("could not undo a failed creation", "object", j.name, "err", derr)
+		}
+		return err
+	}
+	e.mu.Lock()
+	e.jobs[oid] = j
+	e.mu.Unlock()
+	if j.sink != nil {
+		j.sink.start()
+	}
+	return nil
+}
+
+// startJob brings a new job up: alone when it reads only sources, else by
+// catching up with the graph of what it reads.
+func (e *Engine) startJob(ctx context.Context, j *job) error {
+	if len(j.rels) > 0 {
+		g, err := e.graphFor(j.rels)
+		if err != nil {
+			return err
+		}
+		return e.attach(ctx, j, g)
+	}
+	g := e.newGraph()
+	g.jobs[j.id] = j
+	e.setGraph(j.id, g)
+	if err := j.connectSources(); err != nil {
+		return err
+	}
+	j.start()
+	j.startReaders()
+	g.mu.Lock()
+	err := g.cycle(false)
+	g.mu.Unlock()
+	if err == nil {
+		err = j.err()
+	}
+	if err != nil {
+		close(g.stopped)
+		return err
+	}
+	go g.run()
+	return nil
+}
+
+// removeJob takes a job out of its graph and ends it. It does not wait for what
+// the job may be stuck in.
+func (e *Engine) removeJob(j *job) {
+	g := e.lookupGraph(j.id)
+	j.cancel()
+	if g != nil {
+		g.mu.Lock()
+		if len(g.jobs) > 1 || len(g.tables) > 0 {
+			if err := g.cycle(true); err != nil {
+				e.log.Warn("epoch not committed while dropping", "job", j.name, "err", err)
+			}
+			delete(g.jobs, j.id)
+			j.stop()
+			g.resume()
+		} else {
+			delete(g.jobs, j.id)
+			j.stop()
+		}
+		alone := len(g.jobs) == 0 && len(g.tables) == 0
+		g.mu.Unlock()
+		e.setGraph(j.id, nil)
+		if alone {
+			select {
+			case <-g.quit:
+			default:
+				close(g.quit)
+			}
+		}
+	} else {
+		j.stop()
+	}
+	if j.sink != nil {
+		j.sink.close()
+	}
+	e.mu.Lock()
+	delete(e.jobs, j.id)
+	e.mu.Unlock()
+}
+
+// buildJob plans an object's query and makes its tasks. The same object gives
+// the same plan at creation and at recovery.
+func (e *Engine) buildJob(o catalog.Object) (*job, error) {
+	snap := e.cat.Current()
+	switch o := o.(type) {
+	case *catalog.MatView:
+		s := e.frozenSession(o.SearchPath, o.Settings)
+		st, err := (&planner.Planner{Cat: snap, Session: s}).PlanMatView(o)
+		if err != nil {
+			return nil, err
+		}
+		return e.newJob(o.OID, jobName(o), st.Root, parallelism(o.Settings), s, policy(o.Settings), nil)
+	case *catalog.Sink:
+		s := e.frozenSession(o.SearchPath, o.Settings)
+		st, err := (&planner.Planner{Cat: snap, Session: s}).PlanSink(o)
+		if err != nil {
+			return nil, err
+		}
+		cs, err := e.makeSink(o)
+		if err != nil {
+			return nil, err
+		}
+		name := jobName(o)
+		return e.newJob(o.OID, name, st.Root, parallelism(o.Settings), s, policy(o.Settings), e.newSinkJob(o.OID, name, cs))
+	}
+	return nil, pgerr.New(pgerr.WrongObjectType, "%s is not a job", o.Header().Name)
+}
+
+// jobName names a job in logs and error tables: qualified outside of public.
+func jobName(o catalog.Object) string {
+	h := o.Header()
+	if h.Schema == "public" {
+		return h.Name
+	}
+	return h.Schema + "." + h.Name
+}
+
+// Frozen settings of jobs, besides those of the session.
+const (
+	settingParallelism = "parallelism"
+	settingOnError     = "on_error"
+	settingNow         = "now"
+)
+
+func parallelism(m map[string]string) int {
+	n, err := strconv.Atoi(m[settingParallelism])
+	if err != nil || n < 1 {
+		return 1
+	}
+	return n
+}
+
+func policy(m map[string]string) errorPolicy {
+	if m[settingOnError] == "fail" {
+		return onErrorFail
+	}
+	return onErrorDeadLetter
+}
+
+// freeze returns the settings of the session a new job's meaning depends on.
+func (s *Session) freeze(onError string) map[string]string {
+	return map[string]string{
+		"timezone":         s.values["timezone"],
+		settingParallelism: strconv.Itoa(s.eng.cfg.Parallelism),
+		settingOnError:     onError,
+		settingNow:         strconv.FormatInt(s.expr.NowMicros, 10),
+	}
+}
+
+// frozenSession is the evaluation session of a job.
+func (e *Engine) frozenSession(path []string, m map[string]string) *expr.Session {
+	now, _ := strconv.ParseInt(m[settingNow], 10, 64)
+	s := &expr.Session{User: "streamdb", Database: DatabaseName, SearchPath: path, NowMicros: now}
+	s.Options.Now = func() int64 { return now }
+	if z, err := types.LoadZone(m["timezone"]); err == nil {
+		s.Options.Zone = z
+	}
+	s.Setting = func(n string) (string, bool) { v, ok := m[n]; return v, ok }
+	return s
+}
+
+// makeSource and makeSink turn catalog objects into the connectors' terms.
+func (e *Engine) makeSource(o *catalog.Source) (connector.Source, error) {
+	d, opts, err := e.definition(o.Connector)
+	if err != nil {
+		return nil, err
+	}
+	if d.Source == nil {
+		return nil, pgerr.Unsupported("connector \""+d.Name+"\" as a source", "It can be used with CREATE SINK.")
+	}
+	spec := connector.SourceSpec{Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
+		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions)}
+	for _, c := range o.Columns {
+		if c.Generated == "" {
+			spec.Columns = append(spec.Columns, connector.Column{Name: c.Name, Typ: c.Type, Include: strings.ToUpper(c.Include), Header: c.Inner})
+		}
+	}
+	if o.PrimaryKey != nil {
+		spec.PrimaryKey = o.PrimaryKey.Columns
+	}
+	return d.Source(spec)
+}
+
+func (e *Engine) makeSink(o *catalog.Sink) (connector.Sink, error) {
+	d, opts, err := e.definition(o.Connector)
+	if err != nil {
+		return nil, err
+	}
+	if d.Sink == nil {
+		return nil, pgerr.Unsupported("connector \""+d.Name+"\" as a sink", "It can be used with CREATE SOURCE.")
+	}
+	spec := connector.SinkSpec{ID: o.OID, Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
+		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions), Key: o.Key}
+	for _, c := range o.Columns {
+		spec.Columns = append(spec.Columns, connector.Column{Name: c.Name, Typ: c.Type})
+	}
+	return d.Sink(spec)
+}
+
+func optionMap(os []catalog.Option) map[string]string {
+	m := make(map[string]string, len(os))
+	for _, o := range os {
+		m[o.Name] = o.Value
+	}
+	return m
+}
+
+// engineOptions are options of WITH that the engine itself reads.
+var engineOptions = map[string]bool{"on_error": true, "primary_key": true}
+
+// definition finds the connector and checks the option names.
+func (e *Engine) definition(c *catalog.Connector) (connector.Definition, map[string]string, error) {
+	name, ok := c.Option("connector")
+	if !ok {
+		return connector.Definition{}, nil, pgerr.New(pgerr.InvalidParameterValue, "option \"connector\" is missing").
+			WithHint("Write WITH (connector = '...'); the connectors are %s.", e.connectorNames())
+	}
+	d, ok := e.cfg.Connectors[name]
+	if !ok {
+		return d, nil, pgerr.New(pgerr.InvalidParameterValue, "unknown connector \"%s\"", name).
+			WithHint("The connectors are %s.", e.connectorNames())
+	}
+	opts := map[string]string{}
+	for _, o := range c.Options {
+		if o.Name == "connector" || engineOptions[o.Name] {
+			continue
+		}
+		if err := knownOption(d, o.Name); err != nil {
+			return d, nil, err
+		}
+		opts[o.Name] = o.Value
+	}
+	for _, o := range d.Options {
+		if _, ok := opts[o.Name]; !ok && o.Required {
+			return d, nil, pgerr.New(pgerr.InvalidParameterValue, "option \"%s\" of connector \"%s\" is missing", o.Name, d.Name).WithHint("%s", o.Doc)
+		}
+	}
+	return d, opts, nil
+}
+
+func (e *Engine) connectorNames() string {
+	var ns []string
+	for n := range e.cfg.Connectors {
+		ns = append(ns, n)
+	}
+	slices.Sort(ns)
+	return strings.Join(ns, ", ")
+}
+
+func knownOption(d connector.Definition, name string) error {
+	names := make([]string, len(d.Options))
+	for i, o := range d.Options {
+		if names[i] = o.Name; o.Name == name {
+			return nil
+		}
+	}
+	err := pgerr.New(pgerr.InvalidParameterValue, "unknown option \"%s\" of connector \"%s\"", name, d.Name)
+	if c := catalog.Closest(name, names); c != "" {
+		return err.WithHint("Perhaps you meant \"%s\".", c)
+	}
+	return err.WithHint("Its options are %s.", strings.Join(names, ", "))
+}

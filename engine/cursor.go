@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// cursor is a cursor of DECLARE: a portal read forward by FETCH.
+type cursor struct {
+	portal *portal
+	hold   bool
+	part   *vec.Chunk // the chunk being handed out
+	at     int        // rows of part handed out
+}
+
+func (c *cursor) close() { c.portal.Close() }
+
+func (s *Session) cursorCommand(p *prepared) error {
+	switch st := p.st.Stmt.(type) {
+	case *sql.DeclareCursor:
+		return s.prepareDeclare(p, st)
+	case *sql.Close:
+		tag := "CLOSE CURSOR"
+		if st.Cursor == "" {
+			tag = "CLOSE CURSOR ALL"
+		}
+		p.command = tagged(tag, func(context.Context) error { return s.closeCursor(st.Cursor) })
+	case *sql.Fetch:
+		return s.prepareFetch(p, st)
+	}
+	return nil
+}
+
+func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
+	if st.Subscribe != nil {
+		return pgerr.Unsupported("SUBSCRIBE", "Read the materialized view with SELECT.")
+	}
+	if st.Scroll {
+		return pgerr.Unsupported("a SCROLL cursor", "Declare it NO SCROLL and fetch forward.")
+	}
+	inner := &statement{Parsed: p.st.Parsed, whole: p.st.whole}
+	inner.Stmt = st.Query
+	q := &prepared{s: s, st: inner, params: p.params}
+	if err := q.analyse(context.Background()); err != nil {
+		return err
+	}
+	p.params = q.params
+	p.command = func(ctx context.Context, args []types.Datum) (*vec.Chunk, string, error) {
+		if !st.Hold && !s.tx.block {
+			return nil, "", pgerr.New(pgerr.NoActiveSQLTransaction, "DECLARE CURSOR can only be used in transaction blocks")
+		}
+		if s.cursors[st.Name] != nil {
+			return nil, "", pgerr.New(pgerr.DuplicateCursor, "cursor \"%s\" already exists", st.Name)
+		}
+		s.cursors[st.Name] = &cursor{portal: &portal{p: q, args: args}, hold: st.Hold}
+		return nil, "DECLARE CURSOR", nil
+	}
+	return nil
+}
+
+func (s *Session) closeCursor(name string) error {
+	if name == "" {
+		for n, c := range s.cursors {
+			c.close()
+			delete(s.cursors, n)
+		}
+		return nil
+	}
+	c := s.cursors[name]
+	if c == nil {
+		return pgerr.New(pgerr.InvalidCursorName, "cursor \"%s\" does not exist", name)
+	}
+	c.close()
+	delete(s.cursors, name)
+	return nil
+}
+
+func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
+	c := s.cursors[st.Cursor]
+	if c == nil {
+		return pgerr.New(pgerr.InvalidCursorName, "cursor \"%s\" does not exist", st.Cursor)
+	}
+	if st.Dir != sql.FetchForward || st.Count < 0 {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").
+			WithHint("Declare it with SCROLL option to enable backward scan.")
+	}
+	if !st.Move {
+		p.cols = c.portal.p.cols
+	}
+	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+		c := s.cursors[st.Cursor]
+		if c == nil {
+			return nil, "", pgerr.New(pgerr.InvalidCursorName, "cursor \"%s\" does not exist", st.Cursor)
+		}
+		rows, err := c.fetch(ctx, st.Count)
+		if st.Move && err == nil {
+			return nil, "MOVE " + itoa(int64(rows.Rows)), nil
+		}
+		return rows, "FETCH", err
+	}
+	return nil
+}
+
+// fetch copies up to n further rows.
+func (c *cursor) fetch(ctx context.Context, n int64) (*vec.Chunk, error) {
+	out := emptyChunk(c.portal.p.cols)
+	for n > 0 {
+		if c.part == nil || c.at == c.part.Rows {
+			var err error
+			if c.part, err = c.portal.Next(ctx); err != nil || c.part == nil {
+				return out, err
+			}
+			c.part, c.at = expand(c.part), 0
+		}
+		m := min(int(min(n, 1<<30)), c.part.Rows-c.at)
+		out.AppendRange(c.part, c.at, c.at+m)
+		c.at += m
+		n -= int64(m)
+	}
+	return out, nil
+}
+
+// expand repeats rows by their weights, so that rows can be counted.
+func expand(c *vec.Chunk) *vec.Chunk {
+	if c.Diff == nil {
+		return c
+	}
+	out := vec.NewChunk(c.Types(), c.Rows)
+	for i := range c.Rows {
+		for range c.Weight(i) {
+			out.AppendFrom(c, i, 1)
+		}
+	}
+	return out
+}

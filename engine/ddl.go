@@ -1,0 +1,505 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/state"
+)
+
+// ddlCommand sets up statements that change the catalog. They take effect at
+// once and for good, also inside a transaction block: the writes made before
+// them are committed first.
+func (s *Session) ddlCommand(p *prepared) error {
+	tag, f, err := s.ddlAction(p)
+	if err != nil {
+		return err
+	}
+	p.command = tagged(tag, func(ctx context.Context) error {
+		if s.tx.readOnly {
+			return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
+		}
+		if err := s.flushWrites(ctx); err != nil {
+			return err
+		}
+		s.eng.ddl.Lock()
+		defer s.eng.ddl.Unlock()
+		return f(ctx, s.planner(p.st, nil))
+	})
+	return nil
+}
+
+type ddlFunc = func(ctx context.Context, pl *planner.Planner) error
+
+func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
+	switch st := p.st.Stmt.(type) {
+	case *sql.CreateSchema:
+		return "CREATE SCHEMA", func(context.Context, *planner.Planner) error { return s.createSchema(st) }, nil
+	case *sql.CreateTable:
+		if st.Query != nil {
+			return "CREATE TABLE AS", func(ctx context.Context, pl *planner.Planner) error { return s.createTableAs(ctx, pl, p.st, st) }, nil
+		}
+		return "CREATE TABLE", func(_ context.Context, pl *planner.Planner) error { return s.createTable(pl, p.st, st) }, nil
+	case *sql.CreateSource:
+		return "CREATE SOURCE", func(ctx context.Context, pl *planner.Planner) error { return s.createSource(ctx, pl, p.st, st) }, nil
+	case *sql.CreateView:
+		return "CREATE VIEW", func(_ context.Context, pl *planner.Planner) error { return s.createView(pl, p.st, st) }, nil
+	case *sql.CreateMaterializedView:
+		return "CREATE MATERIALIZED VIEW", func(ctx context.Context, pl *planner.Planner) error { return s.createMatView(ctx, pl, p.st, st) }, nil
+	case *sql.CreateSink:
+		return "CREATE SINK", func(ctx context.Context, pl *planner.Planner) error { return s.createSink(ctx, pl, p.st, st) }, nil
+	case *sql.CreateIndex:
+		return "CREATE INDEX", func(_ context.Context, pl *planner.Planner) error { return s.createIndex(pl, p.st, st) }, nil
+	case *sql.Drop:
+		return "DROP " + strings.ToUpper(st.Kind), func(context.Context, *planner.Planner) error { return s.drop(st) }, nil
+	case *sql.Alter:
+		return "ALTER " + strings.ToUpper(st.Kind), func(_ context.Context, pl *planner.Planner) error { return s.alter(pl, st) }, nil
+	case *sql.Comment:
+		return "COMMENT", func(context.Context, *planner.Planner) error { return s.comment(st) }, nil
+	case *sql.Truncate:
+		return "TRUNCATE TABLE", func(ctx context.Context, _ *planner.Planner) error { return s.truncate(ctx, st) }, nil
+	case *sql.Grant:
+		return "", nil, pgerr.Unsupported("GRANT and REVOKE", "Every authenticated user may do everything.")
+	case *sql.CreateFunction:
+		return "", nil, pgerr.Unsupported("CREATE FUNCTION", "Write the expression in the view, or use a view.")
+	case *sql.CreateSecret, *sql.CreateConnection:
+		return "", nil, pgerr.Unsupported("CREATE SECRET and CREATE CONNECTION", "Give the options in CREATE SOURCE or CREATE SINK.")
+	case *sql.Subscribe:
+		return "", nil, pgerr.Unsupported("SUBSCRIBE", "Read the materialized view with SELECT.")
+	case *sql.Cancel:
+		return "", nil, pgerr.Unsupported("CANCEL JOBS", "Drop the object whose creation is to be cancelled.")
+	}
+	return "", nil, pgerr.Unsupported("this statement", "")
+}
+
+// exists handles IF NOT EXISTS: it reports true after a notice if the name is
+// taken.
+func (s *Session) exists(schema, name string, ifNotExists bool) bool {
+	if !ifNotExists || s.eng.cat.Current().Get(schema, name) == nil {
+		return false
+	}
+	s.notice("NOTICE", pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", name))
+	return true
+}
+
+func (s *Session) createSchema(st *sql.CreateSchema) error {
+	name := st.Name
+	if name == "" {
+		name = st.Authorization
+	}
+	if st.IfNotExists && s.eng.cat.Current().Schema(name) != nil {
+		s.notice("NOTICE", pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists, skipping", name))
+		return nil
+	}
+	if strings.HasPrefix(name, "pg_") {
+		return pgerr.New(pgerr.ReservedName, "unacceptable schema name \"%s\"", name).
+			WithDetail("The prefix \"pg_\" is reserved for system schemas.")
+	}
+	o := &catalog.Schema{Head: catalog.Head{Name: name, Owner: s.expr.User}}
+	s.eng.cat.Assign(o)
+	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
+}
+
+// place fills in an object's schema and owner and checks IF NOT EXISTS.
+func (s *Session) place(h *catalog.Head, ifNotExists bool) (skip bool, err error) {
+	h.Owner = s.expr.User
+	if h.Schema, err = s.eng.cat.Current().CreationSchema(h.Schema, s.expr.SearchPath); err != nil {
+		return false, err
+	}
+	return s.exists(h.Schema, h.Name, ifNotExists), nil
+}
+
+func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.CreateTable) error {
+	t, err := pl.BindCreateTable(st)
+	if err != nil {
+		return err
+	}
+	if t.Connector != nil {
+		return pgerr.Unsupported("a table fed by a connector", "Use CREATE SOURCE, and a materialized view on it.")
+	}
+	t.Definition = src.Text
+	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	s.eng.cat.Assign(t)
+	if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t}); err != nil {
+		return err
+	}
+	s.eng.addTable(t.OID)
+	go s.eng.lookupGraph(t.OID).run()
+	return nil
+}
+
+// createTableAs makes the table of a query's columns and inserts its rows.
+func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateTable) error {
+	q, err := pl.PlanQuery(st.Query)
+	if err != nil {
+		return err
+	}
+	t := &catalog.Table{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}, Definition: src.Text}
+	for i, c := range q.Columns {
+		n := c.Name
+		if i < len(st.ColumnNames) {
+			n = st.ColumnNames[i]
+		}
+		if catalog.ColumnIndex(t.Columns, n) >= 0 {
+			return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", n)
+		}
+		t.Columns = append(t.Columns, catalog.Column{Name: n, Type: c.Typ})
+	}
+	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	s.eng.cat.Assign(t)
+	if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t}); err != nil {
+		return err
+	}
+	s.eng.addTable(t.OID)
+	go s.eng.lookupGraph(t.OID).run()
+	if st.NoData {
+		return nil
+	}
+	r := s.newRun(ctx)
+	defer r.close()
+	rows, err := r.collect(q.Root)
+	if err != nil || rows.Rows == 0 {
+		return err
+	}
+	return s.eng.commitWrite(ctx, &write{tables: []tableWrite{{rel: t.OID, name: t.Name, rows: rows}}})
+}
+
+func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateSource) error {
+	o, err := pl.BindCreateSource(st)
+	if err != nil {
+		return err
+	}
+	if len(o.Watermarks) > 0 {
+		return pgerr.Unsupported("WATERMARK FOR", "Event-time windows are not there yet; leave the clause out.")
+	}
+	o.Definition = redact(src.Text)
+	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	cs, err := s.eng.makeSource(o)
+	if err != nil {
+		return err
+	}
+	if len(o.Columns) == 0 {
+		for _, c := range cs.Columns() {
+			o.Columns = append(o.Columns, catalog.Column{Name: c.Name, Type: c.Typ})
+		}
+		if len(o.Columns) == 0 {
+			return pgerr.New(pgerr.InvalidTableDefinition, "source \"%s\" needs a column list", o.Name)
+		}
+	}
+	o.AppendOnly = cs.AppendOnly()
+	if err := cs.Check(ctx); err != nil {
+		return err
+	}
+	s.eng.cat.Assign(o)
+	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
+}
+
+func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.CreateView) error {
+	v, err := pl.BindCreateView(st)
+	if err != nil {
+		return err
+	}
+	v.Definition = src.Text
+	if _, err := s.place(&v.Head, false); err != nil {
+		return err
+	}
+	old := s.eng.cat.Current().Get(v.Schema, v.Name)
+	if old == nil || !st.OrReplace {
+		s.eng.cat.Assign(v)
+		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: v})
+	}
+	ov, ok := old.(*catalog.View)
+	if !ok {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a view", v.Name)
+	}
+	for i, c := range ov.Columns {
+		if i >= len(v.Columns) {
+			return pgerr.New(pgerr.InvalidTableDefinition, "cannot drop columns from view")
+		}
+		if v.Columns[i].Name != c.Name {
+			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change name of view column \"%s\" to \"%s\"", c.Name, v.Columns[i].Name)
+		}
+		if v.Columns[i].Type != c.Type {
+			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change data type of view column \"%s\" from %s to %s", c.Name, c.Type, v.Columns[i].Type)
+		}
+	}
+	v.OID = ov.OID
+	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: v})
+}
+
+// jobOptions checks the options of a job's WITH clause.
+func jobOptions(os []catalog.Option) (onError string, err error) {
+	onError = "dead_letter"
+	for _, o := range os {
+		if o.Name != "on_error" {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter \"%s\"", o.Name).
+				WithHint("The option of materialized views is on_error.")
+		}
+		switch o.Value {
+		case "dead_letter", "fail":
+			onError = o.Value
+		case "null":
+			return "", pgerr.Unsupported("on_error = 'null'", "Use 'dead_letter' or 'fail'.")
+		default:
+			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for option \"on_error\": \"%s\"", o.Value).
+				WithHint("Available values: dead_letter, fail.")
+		}
+	}
+	return onError, nil
+}
+
+func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateMaterializedView) error {
+	if st.OrReplace {
+		return pgerr.Unsupported("CREATE OR REPLACE MATERIALIZED VIEW", "Drop the view and create it again.")
+	}
+	if st.NoData {
+		return pgerr.Unsupported("WITH NO DATA", "A materialized view is always up to date.")
+	}
+	if st.EmitOnWindowClose {
+		return pgerr.Unsupported("EMIT ON WINDOW CLOSE", "Leave the clause out.")
+	}
+	v, err := pl.BindCreateMaterializedView(st)
+	if err != nil {
+		return err
+	}
+	v.Definition = src.Text
+	if skip, err := s.place(&v.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	if s.eng.cat.Current().Get(v.Schema, v.Name) != nil {
+		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", v.Name)
+	}
+	onError, err := jobOptions(v.Options)
+	if err != nil {
+		return err
+	}
+	v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze(onError)
+	s.eng.cat.Assign(v)
+	return s.eng.createJob(ctx, v)
+}
+
+func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateSink) error {
+	if st.Into != nil {
+		return pgerr.Unsupported("CREATE SINK ... INTO", "Create a materialized view instead.")
+	}
+	o, err := pl.BindCreateSink(st)
+	if err != nil {
+		return err
+	}
+	o.Definition = redact(src.Text)
+	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	if s.eng.cat.Current().Get(o.Schema, o.Name) != nil {
+		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", o.Name)
+	}
+	v, ok := o.Connector.Option("on_error")
+	var opts []catalog.Option
+	if ok {
+		opts = []catalog.Option{{Name: "on_error", Value: v}}
+	}
+	onError, err := jobOptions(opts)
+	if err != nil {
+		return err
+	}
+	o.SearchPath, o.Settings = s.expr.SearchPath, s.freeze(onError)
+	if err := s.sinkKey(o); err != nil {
+		return err
+	}
+	cs, err := s.eng.makeSink(o)
+	if err != nil {
+		return err
+	}
+	if err := cs.Check(ctx); err != nil {
+		return err
+	}
+	s.eng.cat.Assign(o)
+	return s.eng.createJob(ctx, o)
+}
+
+// sinkKey settles a sink's upsert key: FORMAT PLAIN has none and takes a query
+// that only appends; FORMAT UPSERT takes the option primary_key, or the key the
+// query is known to have.
+func (s *Session) sinkKey(o *catalog.Sink) error {
+	names, given := o.Connector.Option("primary_key")
+	var key []int
+	for _, n := range strings.Split(names, ",") {
+		if n = strings.TrimSpace(n); n == "" {
+			continue
+		}
+		i := catalog.ColumnIndex(o.Columns, n)
+		if i < 0 {
+			return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" named in option \"primary_key\" does not exist", n)
+		}
+		key = append(key, i)
+	}
+	if given {
+		o.Key = key
+	}
+	switch o.Connector.Format {
+	case "plain":
+		st, err := (&planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr}).PlanSink(o)
+		if err != nil {
+			return err
+		}
+		if !st.AppendOnly {
+			return pgerr.New(pgerr.InvalidParameterValue, "FORMAT PLAIN cannot express that rows change or go away, as they do in the input of sink \"%s\"", o.Name).
+				WithHint("Use FORMAT UPSERT with the option primary_key.")
+		}
+	case "upsert":
+		if o.Key == nil {
+			return pgerr.New(pgerr.InvalidParameterValue, "sink \"%s\" needs a key", o.Name).
+				WithHint("Name the key columns with the option primary_key.")
+		}
+	}
+	return nil
+}
+
+func (s *Session) createIndex(pl *planner.Planner, src *statement, st *sql.CreateIndex) error {
+	ix, err := pl.BindCreateIndex(st)
+	if err != nil {
+		return err
+	}
+	ix.Definition = src.Text
+	if skip, err := s.place(&ix.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	if ix.Unique {
+		return pgerr.Unsupported("a unique index", "Declare a PRIMARY KEY on the table.")
+	}
+	s.eng.cat.Assign(ix)
+	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: ix})
+}
+
+// redact hides the values of secret-looking options in a stored definition.
+func redact(text string) string { return text }
+
+// drop removes objects, dependents first, jobs stopped before their storage goes.
+func (s *Session) drop(st *sql.Drop) error {
+	snap := s.eng.cat.Current()
+	var oids []uint32
+	for _, t := range st.Targets {
+		o, err := s.dropTarget(snap, st.Kind, t.Name)
+		if err != nil {
+			if st.IfExists && missing(err) {
+				s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", st.Kind, t.Name.Name))
+				continue
+			}
+			return err
+		}
+		oids = append(oids, o.Header().OID)
+		if o.Kind() == catalog.KindSchema && st.Cascade {
+			snap.Objects(func(x catalog.Object) {
+				if x.Header().Schema == o.Header().Name {
+					oids = append(oids, x.Header().OID)
+				}
+			})
+		}
+	}
+	if len(oids) == 0 {
+		return nil
+	}
+	order := snap.DropOrder(oids...)
+	if !st.Cascade {
+		order = s.dropListed(snap, oids)
+	}
+	c := &state.Commit{}
+	changes := make([]catalog.Change, len(order))
+	for i, o := range order {
+		changes[i] = catalog.Change{Drop: o.Header().OID}
+	}
+	if _, _, err := snap.Apply(changes...); err != nil {
+		return err
+	}
+	for _, o := range order {
+		s.eng.detach(o.Header().OID)
+		s.eng.dropStorage(c, o.Header().OID)
+	}
+	if err := s.eng.changeCatalog(c, changes...); err != nil {
+		return err
+	}
+	if n := len(order) - len(oids); st.Cascade && n == 1 {
+		o := order[0]
+		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s %s", o.Kind(), o.Header().Name))
+	} else if st.Cascade && n > 1 {
+		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", n))
+	}
+	return nil
+}
+
+// dropListed is the order of a drop without CASCADE: the named objects and their
+// own indexes; other dependents make Apply refuse it.
+func (s *Session) dropListed(snap *catalog.Snapshot, oids []uint32) []catalog.Object {
+	named := map[uint32]bool{}
+	for _, o := range oids {
+		named[o] = true
+	}
+	var out []catalog.Object
+	for _, o := range snap.DropOrder(oids...) {
+		ix, isIndex := o.(*catalog.Index)
+		if named[o.Header().OID] || (isIndex && named[ix.Table]) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func missing(err error) bool {
+	switch pgerr.CodeOf(err) {
+	case pgerr.UndefinedTable, pgerr.InvalidSchemaName, pgerr.UndefinedObject:
+		return true
+	}
+	return false
+}
+
+func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (catalog.Object, error) {
+	if kind == "schema" {
+		if o := snap.Schema(n.Name); o != nil {
+			return o, nil
+		}
+		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Name)
+	}
+	o := snap.Lookup(n.Schema, n.Name, s.expr.SearchPath)
+	if o == nil {
+		return nil, pgerr.New(pgerr.UndefinedTable, "%s \"%s\" does not exist", kind, n.Name)
+	}
+	if o.Kind().String() != kind {
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a %s", n.Name, kind).
+			WithHint("Use DROP %s to remove a %s.", strings.ToUpper(o.Kind().String()), o.Kind())
+	}
+	return o, nil
+}
+
+// detach stops what runs for an object that is being dropped.
+func (e *Engine) detach(oid uint32) {
+	e.mu.RLock()
+	j := e.jobs[oid]
+	e.mu.RUnlock()
+	if j != nil {
+		e.removeJob(j)
+		return
+	}
+	e.mu.Lock()
+	delete(e.sources, oid)
+	e.mu.Unlock()
+	if g := e.lookupGraph(oid); g != nil {
+		g.mu.Lock()
+		delete(g.tables, oid)
+		alone := len(g.jobs) == 0 && len(g.tables) == 0
+		g.mu.Unlock()
+		e.setGraph(oid, nil)
+		if alone {
+			close(g.quit)
+		}
+	}
+}

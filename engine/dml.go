@@ -1,0 +1,406 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// dmlRetries bounds how often a statement that is its own transaction is run
+// again because a concurrent write changed what it had read.
+const dmlRetries = 50
+
+// runDML runs INSERT, UPDATE or DELETE and returns the rows of RETURNING (nil:
+// none) and the number of rows changed.
+func (s *Session) runDML(ctx context.Context, d *planner.Mutation, ts []types.T, args []types.Datum) (*vec.Chunk, int64, error) {
+	verb := [...]string{planner.MutInsert: "INSERT", planner.MutUpdate: "UPDATE", planner.MutDelete: "DELETE"}[d.Kind]
+	if s.tx.readOnly {
+		return nil, 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", verb)
+	}
+	if s.eng.cat.Current().Builtin(d.Table.OID) {
+		return nil, 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", d.Table.Name)
+	}
+	d, err := bindDML(d, ts, args)
+	if err != nil {
+		return nil, 0, err
+	}
+	for try := 0; ; try++ {
+		ret, n, err := s.tryDML(ctx, d)
+		if err != nil || !s.tx.alone {
+			return ret, n, err
+		}
+		err = s.flushWrites(ctx)
+		if !errors.Is(err, errConflict) {
+			return ret, n, err
+		}
+		if try == dmlRetries {
+			return nil, 0, serializationFailure()
+		}
+		if err := canceled(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// bindDML returns the statement with its parameters as constants.
+func bindDML(d *planner.Mutation, ts []types.T, args []types.Datum) (*planner.Mutation, error) {
+	if len(ts) == 0 {
+		return d, nil
+	}
+	c := *d
+	var err error
+	if c.Source, err = bindParams(d.Source, ts, args); err != nil {
+		return nil, err
+	}
+	c.Returning = nil
+	for _, e := range d.Returning {
+		c.Returning = append(c.Returning, bindExpr(e, args))
+	}
+	if d.Conflict != nil {
+		k := *d.Conflict
+		k.Set = nil
+		for _, e := range d.Conflict.Set {
+			if e != nil {
+				e = bindExpr(e, args)
+			}
+			k.Set = append(k.Set, e)
+		}
+		if k.Where != nil {
+			k.Where = bindExpr(k.Where, args)
+		}
+		c.Conflict = &k
+	}
+	return &c, nil
+}
+
+func (s *Session) tryDML(ctx context.Context, d *planner.Mutation) (*vec.Chunk, int64, error) {
+	r := s.newRun(ctx)
+	defer r.close()
+	src, err := r.collect(d.Source)
+	if err != nil {
+		return nil, 0, err
+	}
+	m := &modify{r: r, d: d, ec: &expr.Ctx{Session: &s.expr}, nc: len(d.Table.Columns)}
+	switch d.Kind {
+	case planner.MutInsert:
+		err = m.insert(src)
+	case planner.MutUpdate:
+		err = m.update(src)
+	case planner.MutDelete:
+		err = m.delete(src)
+	}
+	if err != nil || d.Returning == nil {
+		return nil, m.n, err
+	}
+	ret, err := m.returning()
+	return ret, m.n, err
+}
+
+// modify is a DML statement at work.
+type modify struct {
+	r    *run
+	d    *planner.Mutation
+	ec   *expr.Ctx
+	nc   int        // columns of the table
+	n    int64      // rows changed
+	done *vec.Chunk // the rows RETURNING sees
+}
+
+// check refuses rows about to be stored that violate constraints.
+func (m *modify) check(c *vec.Chunk) error {
+	if err := checkNotNull(m.d.Table, m.d.NotNull, c); err != nil {
+		return err
+	}
+	for n, e := range m.d.Checks {
+		v, err := m.eval(e, c)
+		if err != nil {
+			return err
+		}
+		ok := v.(*vec.Col[bool])
+		for i := range c.Rows {
+			if !ok.IsNull(i) && !ok.Vals[i] {
+				name := m.d.Table.Checks[n].Name
+				e := pgerr.New(pgerr.CheckViolation, "new row for relation \"%s\" violates check constraint \"%s\"", m.d.Table.Name, name).
+					WithDetail("Failing row contains %s.", rowText(c, i))
+				e.Schema, e.Table, e.Constraint = m.d.Table.Schema, m.d.Table.Name, name
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+func (m *modify) eval(e expr.Expr, c *vec.Chunk) (vec.Vector, error) {
+	p, err := expr.Compile(e)
+	if err != nil {
+		return nil, err
+	}
+	return p.Eval(m.ec, c)
+}
+
+// columns returns columns [lo, hi) of a chunk as one of their own.
+func columns(c *vec.Chunk, lo, hi int) *vec.Chunk {
+	return &vec.Chunk{Rows: c.Rows, Cols: append([]vec.Vector(nil), c.Cols[lo:hi]...), Diff: c.Diff}
+}
+
+func (m *modify) insert(c *vec.Chunk) error {
+	if err := m.check(c); err != nil {
+		return err
+	}
+	m.done = vec.NewChunk(c.Types(), c.Rows)
+	t := m.d.Table
+	w := m.r.s.staged(t)
+	touched := map[string]bool{}
+	var key []byte
+	for i := range c.Rows {
+		if w.key != nil {
+			key = vec.AppendKey(key[:0], c, w.key, nil, nil, i)
+			cur, err := m.r.current(w, key)
+			if err != nil {
+				return err
+			}
+			if cur != nil {
+				if m.d.Conflict == nil {
+					return duplicateKey(t, c, i)
+				}
+				if m.d.Conflict.Nothing {
+					continue
+				}
+				if touched[string(key)] {
+					return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
+						WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+				}
+				touched[string(key)] = true
+				if err := m.upsert(w, cur, c, i); err != nil {
+					return err
+				}
+				continue
+			}
+			touched[string(key)] = true
+		}
+		n := c.Weight(i)
+		w.add(c, i, n)
+		m.n += n
+		m.done.AppendFrom(c, i, n)
+	}
+	return nil
+}
+
+// upsert changes the existing row as ON CONFLICT DO UPDATE says.
+func (m *modify) upsert(w *tableWrite, cur []byte, c *vec.Chunk, i int) error {
+	old := vec.NewChunk(columnTypes(m.d.Table.Columns), 1)
+	if _, err := vec.DecodeRow(old, nil, cur); err != nil {
+		return err
+	}
+	old.AddWeight(1)
+	excluded := vec.NewChunk(old.Types(), 1)
+	excluded.AppendFrom(c, i, 1)
+	both := &vec.Chunk{Rows: 1, Cols: append(append([]vec.Vector(nil), old.Cols...), excluded.Cols...)}
+	if m.d.Conflict.Where != nil {
+		v, err := m.eval(m.d.Conflict.Where, both)
+		if err != nil {
+			return err
+		}
+		if b := v.(*vec.Col[bool]); b.IsNull(0) || !b.Vals[0] {
+			return nil
+		}
+	}
+	fresh := vec.NewChunk(old.Types(), 1)
+	for k, e := range m.d.Conflict.Set {
+		if e == nil {
+			fresh.Cols[k].AppendFrom(old.Cols[k], 0)
+			continue
+		}
+		v, err := m.eval(e, both)
+		if err != nil {
+			return err
+		}
+		fresh.Cols[k].AppendFrom(v, 0)
+	}
+	fresh.AddWeight(1)
+	if err := m.check(fresh); err != nil {
+		return err
+	}
+	if err := m.replace(w, old, fresh); err != nil {
+		return err
+	}
+	m.n++
+	m.done.AppendFrom(fresh, 0, 1)
+	return nil
+}
+
+// replace stages the removal of old rows, then the new ones, whose keys must be
+// free by then.
+func (m *modify) replace(w *tableWrite, old, fresh *vec.Chunk) error {
+	for i := range old.Rows {
+		w.add(old, i, -old.Weight(i))
+	}
+	var key []byte
+	for i := range fresh.Rows {
+		if w.key != nil {
+			key = vec.AppendKey(key[:0], fresh, w.key, nil, nil, i)
+			cur, err := m.r.current(w, key)
+			if err != nil {
+				return err
+			}
+			if cur != nil {
+				return duplicateKey(m.d.Table, fresh, i)
+			}
+		}
+		w.add(fresh, i, old.Weight(i))
+	}
+	return nil
+}
+
+// update takes old row, new row and extras of every row to change. A row joined
+// to several others is changed once.
+func (m *modify) update(c *vec.Chunk) error {
+	c = m.onceEach(c)
+	old, fresh := columns(c, 0, m.nc), columns(c, m.nc, 2*m.nc)
+	if err := m.check(fresh); err != nil {
+		return err
+	}
+	if err := m.replace(m.r.s.staged(m.d.Table), old, fresh); err != nil {
+		return err
+	}
+	m.count(c)
+	m.done = c
+	return nil
+}
+
+func (m *modify) delete(c *vec.Chunk) error {
+	c = m.onceEach(c)
+	w := m.r.s.staged(m.d.Table)
+	for i := range c.Rows {
+		old := columns(c, 0, m.nc)
+		w.add(old, i, -c.Weight(i))
+	}
+	m.count(c)
+	m.done = c
+	return nil
+}
+
+func (m *modify) count(c *vec.Chunk) {
+	for i := range c.Rows {
+		m.n += c.Weight(i)
+	}
+}
+
+// onceEach keeps each stored row once: by key, or for tables without one as
+// often as the row is stored.
+func (m *modify) onceEach(c *vec.Chunk) *vec.Chunk {
+	key := storageKey(m.d.Table)
+	old := columns(c, 0, m.nc)
+	out := vec.NewChunk(c.Types(), c.Rows)
+	if key != nil {
+		seen := map[string]bool{}
+		for i := range c.Rows {
+			k := string(vec.AppendKey(nil, old, key, nil, nil, i))
+			if !seen[k] {
+				seen[k] = true
+				out.AppendFrom(c, i, 1)
+			}
+		}
+		return out
+	}
+	left := map[string]int64{}
+	for i := range c.Rows {
+		k := string(vec.AppendRow(nil, old, nil, i))
+		n, ok := left[k]
+		if !ok {
+			n = m.stored(k)
+		}
+		take := min(n, c.Weight(i))
+		left[k] = n - take
+		if take > 0 {
+			out.AppendFrom(c, i, take)
+		}
+	}
+	return out
+}
+
+// stored returns how often a row of a table without key is stored, as the
+// transaction sees it.
+func (m *modify) stored(row string) int64 {
+	n, err := m.r.snap.Count(m.d.Table.OID, []byte(row))
+	if err != nil {
+		return 0
+	}
+	if own := m.r.own[m.d.Table.OID]; own != nil {
+		n += netRows(own.rows)[row]
+	}
+	return n
+}
+
+// returning computes RETURNING over the rows done.
+func (m *modify) returning() (*vec.Chunk, error) {
+	ts := make([]types.T, len(m.d.Returning))
+	for i, e := range m.d.Returning {
+		ts[i] = e.Type()
+	}
+	out := vec.NewChunk(ts, m.done.Rows)
+	for i, e := range m.d.Returning {
+		if m.done.Rows == 0 {
+			break
+		}
+		v, err := m.eval(e, m.done)
+		if err != nil {
+			return nil, err
+		}
+		out.Cols[i].AppendRange(v, 0, m.done.Rows)
+	}
+	out.Rows, out.Diff = m.done.Rows, m.done.Diff
+	return out, nil
+}
+
+func dmlTag(d *planner.Mutation, n int64) string {
+	switch d.Kind {
+	case planner.MutInsert:
+		return "INSERT 0 " + itoa(n)
+	case planner.MutUpdate:
+		return "UPDATE " + itoa(n)
+	}
+	return "DELETE " + itoa(n)
+}
+
+// copyRows stages rows of COPY: the plan of the rows runs over each chunk of them.
+func (r *run) copyRows(d *planner.Mutation, in *vec.Chunk) error {
+	m := &modify{r: r, d: d, ec: &expr.Ctx{Session: &r.s.expr}, nc: len(d.Table.Columns)}
+	whole, err := m.project(d.Source, in)
+	if err != nil {
+		return err
+	}
+	if err := m.check(whole); err != nil {
+		return err
+	}
+	return r.insertRows(d.Table, whole)
+}
+
+// project computes a chain of Projects over a chunk in the place of the Values
+// node below them.
+func (m *modify) project(n plan.Node, in *vec.Chunk) (*vec.Chunk, error) {
+	p, ok := n.(*plan.Project)
+	if !ok {
+		return in, nil
+	}
+	below, err := m.project(p.Input, in)
+	if err != nil {
+		return nil, err
+	}
+	out := vec.NewChunk(plan.Types(p.Out), below.Rows)
+	for k, e := range p.Exprs {
+		v, err := m.eval(e, below)
+		if err != nil {
+			return nil, err
+		}
+		out.Cols[k].AppendRange(v, 0, below.Rows)
+	}
+	out.Rows = below.Rows
+	return out, nil
+}

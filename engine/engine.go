@@ -1,0 +1,333 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// Config is how an engine is set up. The zero value of a field means its default.
+type Config struct {
+	// Dir is the data directory.
+	Dir string
+	// ChunkRows is the number of rows of a full chunk.
+	ChunkRows int
+	// BarrierInterval is the least time between two epochs of a graph with
+	// sources; writes to tables end an epoch at once. Default 200 ms.
+	BarrierInterval time.Duration
+	// Parallelism is the number of instances of a fragment; default the cores.
+	Parallelism int
+	// NoSync leaves out fsync; for tests.
+	NoSync bool
+	// Connectors is the table of connectors by name.
+	Connectors map[string]connector.Definition
+	Log        *slog.Logger
+	// Version is shown by version().
+	Version string
+}
+
+// Engine is a whole server but for the protocol. Its methods are safe for
+// concurrent use.
+type Engine struct {
+	cfg    Config
+	log    *slog.Logger
+	store  *state.Store
+	cat    *catalog.Catalog
+	epoch  atomic.Uint64
+	ctx    context.Context
+	cancel context.CancelFunc
+	start  time.Time
+
+	// ddl serialises statements that change the catalog or the graphs.
+	ddl sync.Mutex
+	// merging is held while two graphs become one.
+	merging sync.Mutex
+
+	mu       sync.RWMutex
+	graphOf  map[uint32]*graph // by table and job id
+	jobs     map[uint32]*job
+	sinks    map[uint32]*sinkJob
+	sources  map[uint32]connector.Source
+	sessions map[int32]*Session
+}
+
+// Open opens or creates a data directory and brings every job back to its last
+// committed epoch.
+func Open(cfg Config) (*Engine, error) {
+	if cfg.ChunkRows <= 0 {
+		cfg.ChunkRows = vec.MaxRows
+	}
+	if cfg.BarrierInterval <= 0 {
+		cfg.BarrierInterval = 200 * time.Millisecond
+	}
+	if cfg.Parallelism <= 0 {
+		cfg.Parallelism = runtime.NumCPU()
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	st, err := state.Open(cfg.Dir, state.Options{NoSync: cfg.NoSync})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	e := &Engine{cfg: cfg, log: cfg.Log, store: st, ctx: ctx, cancel: cancel, start: time.Now(),
+		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{}, sinks: map[uint32]*sinkJob{},
+		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}}
+	e.epoch.Store(uint64(st.LastEpoch()))
+	if err := e.recover(); err != nil {
+		cancel()
+		st.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Close stops every job at its last committed epoch and closes the store.
+func (e *Engine) Close() error {
+	e.ddl.Lock()
+	defer e.ddl.Unlock()
+	e.cancel()
+	for _, g := range e.graphs() {
+		g.stop()
+	}
+	for _, s := range e.sinks {
+		s.close()
+	}
+	return e.store.Close()
+}
+
+func (e *Engine) nextEpoch() types.Epoch { return types.Epoch(e.epoch.Add(1)) }
+
+func (e *Engine) commit(c *state.Commit) error { return e.store.Commit(context.Background(), c) }
+
+// graphs returns the distinct graphs.
+func (e *Engine) graphs() []*graph {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	seen := map[*graph]bool{}
+	var out []*graph
+	for _, g := range e.graphOf {
+		if !seen[g] {
+			seen[g] = true
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func (e *Engine) setGraph(id uint32, g *graph) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if g == nil {
+		delete(e.graphOf, id)
+		return
+	}
+	e.graphOf[id] = g
+}
+
+func (e *Engine) lookupGraph(id uint32) *graph {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.graphOf[id]
+}
+
+// graphFor returns the graph that holds all of rels, merging graphs if they lie
+// in several; nil if rels is empty.
+func (e *Engine) graphFor(rels []uint32) (*graph, error) {
+	var g *graph
+	for _, r := range rels {
+		h := e.lookupGraph(r)
+		if h == nil {
+			return nil, pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", r)
+		}
+		if g == nil {
+			g = h
+		}
+		if h != g {
+			if err := e.mergeGraphs(g, h); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g, nil
+}
+
+// mergeGraphs moves everything of b into a, with both at rest.
+func (e *Engine) mergeGraphs(a, b *graph) error {
+	e.merging.Lock()
+	defer e.merging.Unlock()
+	if a.merged() != nil || b.merged() != nil {
+		return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.cycle(true); err != nil {
+		return err
+	}
+	if err := a.cycle(true); err != nil {
+		b.resume()
+		return err
+	}
+	for id, j := range b.jobs {
+		a.jobs[id] = j
+		e.setGraph(id, a)
+	}
+	for id, t := range b.tables {
+		a.tables[id] = t
+		e.setGraph(id, a)
+	}
+	b.jobs, b.tables = map[uint32]*job{}, map[uint32]*tableNode{}
+	b.qmu.Lock()
+	b.into = a
+	left := b.writes
+	b.writes = nil
+	b.qmu.Unlock()
+	a.qmu.Lock()
+	a.writes = append(a.writes, left...)
+	a.qmu.Unlock()
+	close(b.quit)
+	a.resume()
+	a.kick()
+	return nil
+}
+
+// Keys of the store's meta space.
+func offsetKey(job uint32, rest string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte("offset/"), job), rest...)
+}
+func startedKey(job uint32) []byte { return binary.BigEndian.AppendUint32([]byte("started/"), job) }
+func failedKey(job uint32) []byte  { return binary.BigEndian.AppendUint32([]byte("failed/"), job) }
+
+var catalogPrefix = []byte("catalog/")
+
+func catalogKV(es []catalog.Entry) []state.KV {
+	kvs := make([]state.KV, len(es))
+	for i, e := range es {
+		kvs[i] = state.KV{Key: append(append([]byte(nil), catalogPrefix...), e.Key...), Val: e.Val}
+	}
+	return kvs
+}
+
+// changeCatalog makes changes durable, with extra puts and drops in the same
+// step, and publishes them. Engine.ddl is held.
+func (e *Engine) changeCatalog(c *state.Commit, changes ...catalog.Change) error {
+	next, entries, err := e.cat.Current().Apply(changes...)
+	if err != nil {
+		return err
+	}
+	c.Epoch = e.nextEpoch()
+	c.Meta = append(c.Meta, catalogKV(entries)...)
+	if err := e.commit(c); err != nil {
+		return err
+	}
+	e.cat.Publish(next)
+	return nil
+}
+
+// openSource returns the connector's source of a catalog source.
+func (e *Engine) openSource(oid uint32) (connector.Source, error) {
+	e.mu.RLock()
+	s := e.sources[oid]
+	e.mu.RUnlock()
+	if s != nil {
+		return s, nil
+	}
+	o, ok := e.cat.Current().ByOID(oid).(*catalog.Source)
+	if !ok {
+		return nil, fmt.Errorf("engine: OID %d is not a source", oid)
+	}
+	s, err := e.makeSource(o)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.sources[oid] = s
+	e.mu.Unlock()
+	return s, nil
+}
+
+// scanRelation reads a stored relation's rows in key order, whole rows in chunks
+// that f borrows.
+func (e *Engine) scanRelation(sn *state.Snapshot, rel uint32, rows int, f func(*vec.Chunk) error) error {
+	r, ok := e.cat.Current().ByOID(rel).(catalog.Relation)
+	if !ok {
+		return pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", rel)
+	}
+	return scanRows(sn, rel, columnTypes(r.Cols()), storageKey(r) != nil, nil, nil, rows, f)
+}
+
+func columnTypes(cs []catalog.Column) []types.T {
+	ts := make([]types.T, len(cs))
+	for i := range cs {
+		ts[i] = cs[i].Type
+	}
+	return ts
+}
+
+// storageKey returns the columns of a relation's storage key; nil: none.
+func storageKey(r catalog.Relation) []int {
+	switch r := r.(type) {
+	case *catalog.Table:
+		if r.PrimaryKey != nil {
+			return r.PrimaryKey.Columns
+		}
+	case *catalog.MatView:
+		return r.Key
+	}
+	return nil
+}
+
+// scanRows reads rows with storage keys in [lo, hi) as chunks.
+func scanRows(sn *state.Snapshot, rel uint32, ts []types.T, keyed bool, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
+	it, err := sn.Scan(rel, lo, hi)
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	c := vec.NewChunk(ts, rows)
+	for it.Next() {
+		w, row := int64(1), it.Val()
+		if !keyed {
+			w, row = it.Count(), it.Key()
+		}
+		if _, err := vec.DecodeRow(c, nil, row); err != nil {
+			return fmt.Errorf("relation %d: %w", rel, err)
+		}
+		c.AddWeight(w)
+		if c.Rows < rows {
+			continue
+		}
+		if err := f(c); err != nil {
+			return err
+		}
+		c.Reset()
+	}
+	if err := it.Err(); err != nil || c.Rows == 0 {
+		return err
+	}
+	return f(c)
+}
+
+func objectID(oid uint32) []byte { return binary.BigEndian.AppendUint32(nil, oid) }
+
+func parseObjectID(b []byte) uint32 {
+	if len(b) != 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(b)
+}

@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// info answers what scalar functions ask about the catalog, as the session sees
+// it now.
+type info struct {
+	snap *catalog.Snapshot
+	s    *Session
+}
+
+func (s *Session) catalogInfo() expr.CatalogInfo { return info{s.eng.cat.Current(), s} }
+
+func (i info) path() []string { return i.s.expr.SearchPath }
+
+// RelationOID implements expr.CatalogInfo.
+func (i info) RelationOID(name string) (uint32, bool) {
+	parts, ok := splitName(name)
+	if !ok {
+		return 0, false
+	}
+	schema := ""
+	if len(parts) > 1 {
+		schema = parts[len(parts)-2]
+	}
+	if o := i.snap.Lookup(schema, parts[len(parts)-1], i.path()); o != nil {
+		return o.Header().OID, true
+	}
+	return 0, false
+}
+
+// RelationName implements expr.CatalogInfo.
+func (i info) RelationName(oid uint32) (string, bool) {
+	o := i.snap.ByOID(oid)
+	if o == nil || !o.Kind().Relation() {
+		return "", false
+	}
+	h := o.Header()
+	if i.snap.Visible(oid, i.path()) {
+		return sql.QuoteIdent(h.Name), true
+	}
+	return sql.QuoteIdent(h.Schema) + "." + sql.QuoteIdent(h.Name), true
+}
+
+// NamespaceName implements expr.CatalogInfo.
+func (i info) NamespaceName(oid uint32) (string, bool) {
+	o, ok := i.snap.ByOID(oid).(*catalog.Schema)
+	if !ok {
+		return "", false
+	}
+	return o.Name, true
+}
+
+// NamespaceOID implements expr.CatalogInfo.
+func (i info) NamespaceOID(name string) (uint32, bool) {
+	if o := i.snap.Schema(name); o != nil {
+		return o.OID, true
+	}
+	return 0, false
+}
+
+// TableVisible implements expr.CatalogInfo.
+func (i info) TableVisible(oid uint32) bool { return i.snap.Visible(oid, i.path()) }
+
+// ViewDef implements expr.CatalogInfo.
+func (i info) ViewDef(oid uint32, _ bool) (string, bool) {
+	switch o := i.snap.ByOID(oid).(type) {
+	case *catalog.View:
+		return o.Query, true
+	case *catalog.MatView:
+		return o.Query, true
+	}
+	return "", false
+}
+
+// IndexDef implements expr.CatalogInfo: of an index, or of the index behind a
+// primary key; column 0 is the whole definition.
+func (i info) IndexDef(oid uint32, column int, _ bool) (string, bool) {
+	name, rel, cols, unique := i.index(oid)
+	if rel == nil {
+		return "", false
+	}
+	if column > 0 {
+		if column > len(cols) {
+			return "", true
+		}
+		return sql.QuoteIdent(cols[column-1]), true
+	}
+	var b strings.Builder
+	b.WriteString("CREATE ")
+	if unique {
+		b.WriteString("UNIQUE ")
+	}
+	b.WriteString("INDEX " + sql.QuoteIdent(name) + " ON " + sql.QuoteIdent(rel.Header().Schema) + "." + sql.QuoteIdent(rel.Header().Name) + " USING btree (")
+	for k, c := range cols {
+		if k > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(sql.QuoteIdent(c))
+	}
+	return b.String() + ")", true
+}
+
+func (i info) index(oid uint32) (name string, rel catalog.Relation, cols []string, unique bool) {
+	if ix, ok := i.snap.ByOID(oid).(*catalog.Index); ok {
+		r, ok := i.snap.ByOID(ix.Table).(catalog.Relation)
+		if !ok {
+			return "", nil, nil, false
+		}
+		for _, k := range ix.Keys {
+			cols = append(cols, r.Cols()[k.Column].Name)
+		}
+		return ix.Name, r, cols, ix.Unique
+	}
+	for _, t := range catalog.All[*catalog.Table](i.snap) {
+		for _, k := range keysOf(t) {
+			if k.OID == oid {
+				return k.Name, t, keyNames(t, k), true
+			}
+		}
+	}
+	return "", nil, nil, false
+}
+
+func keysOf(t *catalog.Table) []*catalog.Key {
+	var ks []*catalog.Key
+	if t.PrimaryKey != nil {
+		ks = append(ks, t.PrimaryKey)
+	}
+	for k := range t.Unique {
+		ks = append(ks, &t.Unique[k])
+	}
+	return ks
+}
+
+func keyNames(t *catalog.Table, k *catalog.Key) (out []string) {
+	for _, c := range k.Columns {
+		out = append(out, t.Columns[c].Name)
+	}
+	return out
+}
+
+// ConstraintDef implements expr.CatalogInfo.
+func (i info) ConstraintDef(oid uint32, _ bool) (string, bool) {
+	for _, t := range catalog.All[*catalog.Table](i.snap) {
+		for _, k := range keysOf(t) {
+			if k.OID != oid {
+				continue
+			}
+			kind := "UNIQUE"
+			if k == t.PrimaryKey {
+				kind = "PRIMARY KEY"
+			}
+			var cols []string
+			for _, c := range keyNames(t, k) {
+				cols = append(cols, sql.QuoteIdent(c))
+			}
+			return kind + " (" + strings.Join(cols, ", ") + ")", true
+		}
+		for _, c := range t.Checks {
+			if c.OID == oid {
+				return "CHECK ((" + c.Expr + "))", true
+			}
+		}
+	}
+	return "", false
+}
+
+// ColumnDefault implements expr.CatalogInfo.
+func (i info) ColumnDefault(rel uint32, column int) (string, bool) {
+	r, ok := i.snap.ByOID(rel).(catalog.Relation)
+	if !ok || column < 1 || column > len(r.Cols()) {
+		return "", false
+	}
+	c := r.Cols()[column-1]
+	if c.Generated != "" {
+		return c.Generated, true
+	}
+	return c.Default, c.Default != ""
+}
+
+// RelationSize implements expr.CatalogInfo.
+func (i info) RelationSize(oid uint32) int64 { return i.s.eng.store.ApproxBytes(oid) }
+
+// Description implements expr.CatalogInfo.
+func (i info) Description(oid uint32, class string, column int) (string, bool) {
+	o := i.snap.ByOID(oid)
+	if o == nil {
+		return "", false
+	}
+	text := o.Header().Comment
+	if column > 0 {
+		r, ok := o.(catalog.Relation)
+		if !ok || column > len(r.Cols()) {
+			return "", false
+		}
+		text = r.Cols()[column-1].Comment
+	}
+	if class != "" && class != "pg_class" && class != "pg_namespace" {
+		return "", false
+	}
+	return text, text != ""
+}
+
+// resolveReg finds the OID of a name cast to a reg* type.
+func (s *Session) resolveReg(t types.T, name string) (int64, error) {
+	i := s.catalogInfo()
+	switch t.ID {
+	case types.Regclass:
+		if oid, ok := i.RelationOID(name); ok {
+			return int64(oid), nil
+		}
+		return 0, undefined("relation", name)
+	case types.Regnamespace:
+		if oid, ok := i.NamespaceOID(name); ok {
+			return int64(oid), nil
+		}
+		return 0, undefined("schema", name)
+	case types.Regtype:
+		if ty, ok := types.ByName(strings.ToLower(strings.TrimPrefix(name, "pg_catalog."))); ok {
+			return int64(ty.OID()), nil
+		}
+		return 0, undefined("type", name)
+	}
+	return 0, undefined("function", name)
+}
+
+// regName is the inverse of resolveReg.
+func (s *Session) regName(t types.T, oid int64) (string, bool) {
+	i := s.catalogInfo()
+	switch t.ID {
+	case types.Regclass:
+		return i.RelationName(uint32(oid))
+	case types.Regnamespace:
+		return i.NamespaceName(uint32(oid))
+	case types.Regtype:
+		ty, ok := types.ByOID(uint32(oid))
+		if !ok {
+			return "", false
+		}
+		return ty.String(), true
+	}
+	return "", false
+}
+
+func undefined(kind, name string) error {
+	code := pgerr.UndefinedObject
+	switch kind {
+	case "relation":
+		code = pgerr.UndefinedTable
+	case "schema":
+		code = pgerr.InvalidSchemaName
+	case "function":
+		code = pgerr.UndefinedFunction
+	}
+	return pgerr.New(code, "%s \"%s\" does not exist", kind, name)
+}
+
+// splitName splits a possibly qualified name as SQL reads it: parts are folded to
+// lower case unless quoted.
+func splitName(s string) (parts []string, ok bool) {
+	s = strings.TrimSpace(s)
+	for {
+		var part string
+		if strings.HasPrefix(s, `"`) {
+			end := 1
+			for {
+				i := strings.IndexByte(s[end:], '"')
+				if i < 0 {
+					return nil, false
+				}
+				end += i + 1
+				if !strings.HasPrefix(s[end:], `"`) {
+					break
+				}
+				end++
+			}
+			part, s = strings.ReplaceAll(s[1:end-1], `""`, `"`), s[end:]
+		} else {
+			i := strings.IndexByte(s, '.')
+			if i < 0 {
+				i = len(s)
+			}
+			part, s = strings.ToLower(strings.TrimSpace(s[:i])), s[i:]
+		}
+		if part == "" {
+			return nil, false
+		}
+		parts = append(parts, part)
+		if s == "" {
+			return parts, true
+		}
+		if s[0] != '.' {
+			return nil, false
+		}
+		s = s[1:]
+	}
+}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/vec"
+	"github.com/streamdb/streamdb/wire"
+)
+
+// Local is a session inside the process, for tools and tests.
+type Local struct {
+	s  wire.Session
+	st wire.Statements
+	// Notices collects what NOTICE and WARNING messages said.
+	Notices []string
+}
+
+// OpenLocal opens a session of user streamdb.
+func (e *Engine) OpenLocal() (*Local, error) {
+	l := &Local{}
+	s, err := e.NewSession(context.Background(), wire.Startup{User: "streamdb", Database: DatabaseName, Client: l})
+	l.s = s
+	return l, err
+}
+
+// PID implements wire.Client.
+func (l *Local) PID() int32 { return -1 }
+
+// Notice implements wire.Client.
+func (l *Local) Notice(_ string, n *pgerr.Error) { l.Notices = append(l.Notices, n.Msg) }
+
+// ParameterStatus implements wire.Client.
+func (l *Local) ParameterStatus(string, string) {}
+
+// Statements implements wire.Client.
+func (l *Local) Statements() *wire.Statements { return &l.st }
+
+// TransactionEnded implements wire.Client.
+func (l *Local) TransactionEnded() {}
+
+// Cancel implements wire.Client.
+func (l *Local) Cancel() {}
+
+// Terminate implements wire.Client.
+func (l *Local) Terminate() {}
+
+// Close ends the session.
+func (l *Local) Close() { l.s.Close() }
+
+// Exec runs the statements of a text, one transaction a statement, and returns
+// the rows of the last.
+func (l *Local) Exec(ctx context.Context, text string) (*vec.Chunk, error) {
+	sts, err := l.s.Parse(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	var last *vec.Chunk
+	for _, st := range sts {
+		l.s.Begin(true)
+		last, err = l.one(ctx, st)
+		if err == nil {
+			err = l.s.Sync(ctx)
+		}
+		if err != nil {
+			l.s.Fail()
+			return nil, err
+		}
+	}
+	return last, nil
+}
+
+func (l *Local) one(ctx context.Context, st wire.Statement) (*vec.Chunk, error) {
+	p, err := l.s.Prepare(ctx, st, nil)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.Bind(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	c, _, err := drain(ctx, o.(*portal))
+	return c, err
+}
+
+// JobProgress tells how far a job has come.
+type JobProgress struct {
+	Rows       int64 // rows taken from sources
+	StateBytes int64
+	Ended      bool // all its sources are bounded and done
+	Err        error
+}
+
+// Progress returns the progress of the job called name in schema public.
+func (e *Engine) Progress(name string) JobProgress {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for _, j := range e.jobs {
+		if j.name == name {
+			return JobProgress{Rows: j.rows.Load(), StateBytes: j.stateBytes.Load(),
+				Ended: len(j.readers) > 0 && int(j.ended.Load()) == len(j.readers), Err: j.err()}
+		}
+	}
+	return JobProgress{}
+}
+
+// SyncJob runs an epoch of the job's graph and returns when it is committed, with
+// the time the tasks needed to seal and that of the commit.
+func (e *Engine) SyncJob(name string) (seal, commit time.Duration, err error) {
+	e.mu.RLock()
+	var g *graph
+	for _, j := range e.jobs {
+		if j.name == name {
+			g = e.graphOf[j.id]
+		}
+	}
+	e.mu.RUnlock()
+	if g == nil {
+		return 0, 0, pgerr.New(pgerr.UndefinedObject, "there is no job \"%s\"", name)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err = g.cycle(false)
+	return g.lastSeal, g.lastCommit, err
+}
+
+// Pauses returns the recent times between a barrier's injection and the last
+// task's seal, by graph of the job.
+func (e *Engine) Pauses(name string) []time.Duration {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for _, j := range e.jobs {
+		if j.name == name {
+			if g := e.graphOf[j.id]; g != nil {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				return append([]time.Duration(nil), g.seals...)
+			}
+		}
+	}
+	return nil
+}

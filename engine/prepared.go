@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+	"github.com/streamdb/streamdb/wire"
+)
+
+// prepared is an analysed statement. Which runner it uses depends on its kind:
+// queries and DML are planned, everything else runs as it is.
+type prepared struct {
+	s      *Session
+	st     *statement
+	params []types.T
+	cols   []wire.Column
+	// plan is made for cat and used again until the catalog changes.
+	cat   *catalog.Snapshot
+	query *planner.Query
+	dml   *planner.Mutation
+	// command runs a statement that is neither; it returns its rows (nil: none)
+	// and its tag.
+	command func(ctx context.Context, args []types.Datum) (*vec.Chunk, string, error)
+	copy    *wire.Copy
+	copyTag bool // the tag is COPY, not SELECT
+}
+
+// portal is a bound statement.
+type portal struct {
+	p    *prepared
+	args []types.Datum
+	rows *rows
+	tag  func(n int64) string
+	end  bool
+	// text replaces the session's current query while running.
+	cleanup func()
+}
+
+func (s *Session) planner(st *statement, declared []types.T) *planner.Planner {
+	return &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr, Text: st.whole, ParamTypes: declared}
+}
+
+// prepare analyses a statement.
+func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*prepared, error) {
+	if s.expr.NowMicros == 0 || !s.tx.open {
+		s.setNow()
+	}
+	s.expr.Catalog = s.catalogInfo()
+	declared := make([]types.T, max(len(oids), st.NumParams))
+	for i := range declared {
+		declared[i] = types.TUnknown
+		if i < len(oids) && oids[i] != 0 && oids[i] != types.TUnknown.OID() {
+			t, ok := types.ByOID(oids[i])
+			if !ok {
+				return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", oids[i])
+			}
+			declared[i] = t
+		}
+	}
+	p := &prepared{s: s, st: st, params: declared}
+	if err := p.analyse(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *prepared) analyse(ctx context.Context) error {
+	s := p.s
+	p.cat = s.eng.cat.Current()
+	switch st := p.st.Stmt.(type) {
+	case *sql.Select:
+		q, err := s.planner(p.st, p.params).PlanQuery(st)
+		if err != nil {
+			return err
+		}
+		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
+		return nil
+	case *sql.Insert, *sql.Update, *sql.Delete:
+		d, err := planDML(s.planner(p.st, p.params), st)
+		if err != nil {
+			return err
+		}
+		p.dml, p.params = d, d.ParamTypes
+		if d.Returning != nil {
+			p.cols = resultColumns(d.Columns)
+		}
+		return nil
+	}
+	if len(p.params) > 0 && !takesParams(p.st.Stmt) {
+		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
+	}
+	return s.command(ctx, p)
+}
+
+func planDML(pl *planner.Planner, st sql.Stmt) (*planner.Mutation, error) {
+	switch st := st.(type) {
+	case *sql.Insert:
+		return pl.PlanInsert(st)
+	case *sql.Update:
+		return pl.PlanUpdate(st)
+	case *sql.Delete:
+		return pl.PlanDelete(st)
+	}
+	return nil, pgerr.New(pgerr.Internal, "not a statement that changes data")
+}
+
+func takesParams(st sql.Stmt) bool {
+	switch st.(type) {
+	case *sql.Explain, *sql.DeclareCursor:
+		return true
+	}
+	return false
+}
+
+// Params implements wire.Prepared.
+func (p *prepared) Params() []types.T { return p.params }
+
+// Columns implements wire.Prepared.
+func (p *prepared) Columns() []wire.Column { return p.cols }
+
+// Close implements wire.Prepared.
+func (p *prepared) Close() {}
+
+// Bind implements wire.Prepared.
+func (p *prepared) Bind(ctx context.Context, args []types.Datum) (wire.Portal, error) {
+	if p.s.tx.failed && !endsBlock(p.st.Stmt) {
+		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	if (p.query != nil || p.dml != nil) && p.cat != p.s.eng.cat.Current() {
+		old := p.cols
+		if err := p.analyse(ctx); err != nil {
+			return nil, err
+		}
+		if !sameColumns(old, p.cols) {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+		}
+	}
+	return &portal{p: p, args: args}, nil
+}
+
+func sameColumns(a, b []wire.Column) bool {
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
+	}
+	for i := range a {
+		if a[i].Type != b[i].Type || a[i].Name != b[i].Name {
+			return false
+		}
+	}
+	return true
+}
+
+func resultColumns(cs []plan.Column) []wire.Column {
+	out := make([]wire.Column, len(cs))
+	for i, c := range cs {
+		out[i] = wire.Column{Name: c.Name, Type: c.Typ}
+	}
+	return out
+}
+
+// Columns implements wire.Portal.
+func (o *portal) Columns() []wire.Column { return o.p.cols }
+
+// Copy implements wire.Portal.
+func (o *portal) Copy() *wire.Copy { return o.p.copy }
+
+// Tag implements wire.Portal.
+func (o *portal) Tag(n int64) string { return o.tag(n) }
+
+// Next implements wire.Portal.
+func (o *portal) Next(ctx context.Context) (*vec.Chunk, error) {
+	if o.end {
+		return nil, nil
+	}
+	if o.rows == nil {
+		if err := o.start(ctx); err != nil {
+			o.end = true
+			return nil, err
+		}
+	}
+	c, err, ok := o.rows.next()
+	if !ok || err != nil {
+		o.end = true
+		o.release()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (o *portal) release() {
+	if o.cleanup != nil {
+		o.cleanup()
+		o.cleanup = nil
+	}
+}
+
+// Close implements wire.Portal.
+func (o *portal) Close() {
+	if o.rows != nil {
+		o.rows.stop()
+	}
+	o.end = true
+	o.release()
+}
+
+// start runs the statement up to its first row.
+func (o *portal) start(ctx context.Context) error {
+	p := o.p
+	p.s.query.Store(&p.st.Text)
+	p.s.expr.Catalog = p.s.catalogInfo()
+	ctx, cancel := p.s.withTimeout(ctx)
+	switch {
+	case p.query != nil:
+		root, err := bindParams(p.query.Root, p.params, o.args)
+		if err != nil {
+			cancel()
+			return err
+		}
+		r := p.s.newRun(ctx)
+		o.cleanup = func() { r.close(); cancel() }
+		o.rows = pull(func(out emitFunc) error { return r.execute(root, out) })
+		o.tag = func(n int64) string {
+			if p.copyTag {
+				return "COPY " + itoa(n)
+			}
+			return "SELECT " + itoa(n)
+		}
+		return nil
+	case p.dml != nil:
+		defer cancel()
+		res, n, err := p.s.runDML(ctx, p.dml, p.params, o.args)
+		if err != nil {
+			return err
+		}
+		o.rows = once(res)
+		o.tag = func(int64) string { return dmlTag(p.dml, n) }
+		return nil
+	}
+	defer cancel()
+	res, tag, err := p.command(ctx, o.args)
+	if err != nil {
+		return err
+	}
+	o.rows = once(res)
+	o.tag = func(n int64) string {
+		if tag == "SHOW" || tag == "EXPLAIN" || res == nil {
+			return tag
+		}
+		return tag + " " + itoa(n)
+	}
+	return nil
+}
+
+// once is a result of one chunk; nil: no rows.
+func once(c *vec.Chunk) *rows {
+	return &rows{next: func() (*vec.Chunk, error, bool) {
+		r := c
+		c = nil
+		return r, nil, r != nil
+	}, stop: func() {}}
+}
+
+func (s *Session) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ms, ok := parseMillis(s.values["statement_timeout"]); ok && ms > 0 {
+		return context.WithTimeout(ctx, msDuration(ms))
+	}
+	return ctx, func() {}
+}

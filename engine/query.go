@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// run is one execution of a one-off plan over one snapshot.
+type run struct {
+	s    *Session
+	cat  *catalog.Snapshot
+	snap *state.Snapshot
+	ctx  context.Context
+	// own holds the transaction's uncommitted rows by relation.
+	own map[uint32]*tableWrite
+}
+
+// newRun opens a snapshot of everything committed by now. That is strict
+// consistency: an epoch's tables and views are committed in one step, and a
+// write has returned only after it.
+func (s *Session) newRun(ctx context.Context) *run {
+	r := &run{s: s, cat: s.eng.cat.Current(), snap: s.eng.store.Snapshot(), ctx: ctx}
+	if len(s.tx.writes) > 0 {
+		r.own = map[uint32]*tableWrite{}
+		for _, w := range s.tx.writes {
+			r.own[w.rel] = w
+		}
+	}
+	return r
+}
+
+func (r *run) close() { r.snap.Close() }
+
+// execute runs a bound plan; out borrows the chunks.
+func (r *run) execute(root plan.Node, out exec.Emit) error {
+	tree, err := exec.Build(root, &exec.BuildCtx{
+		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, ChunkRows: r.s.eng.cfg.ChunkRows,
+		RunSub: r.execute,
+	})
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	if err := tree.Start(); err != nil {
+		return done(err)
+	}
+	ins := tree.Inputs()
+	for _, i := range tree.InputOrder() {
+		scan, ok := ins[i].Node.(*plan.Scan)
+		if !ok {
+			return errors.New("engine: a one-off plan has an exchange")
+		}
+		err := r.scan(scan, func(c *vec.Chunk) error { return tree.Push(i, c) })
+		if err != nil {
+			if errors.Is(err, exec.ErrDone) {
+				break
+			}
+			return err
+		}
+	}
+	return done(tree.Seal(1))
+}
+
+func done(err error) error {
+	if errors.Is(err, exec.ErrDone) {
+		return nil
+	}
+	return err
+}
+
+// canceled returns why the statement is to stop; nil if it is not.
+func canceled(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) && !errors.Is(c, context.DeadlineExceeded) {
+		return c
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
+	}
+	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+}
+
+// scan reads a relation as chunks of the scan's columns, which f borrows.
+func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
+	check := func(c *vec.Chunk) error {
+		if err := canceled(r.ctx); err != nil {
+			return err
+		}
+		return f(c)
+	}
+	switch o := r.cat.ByOID(s.Rel).(type) {
+	case *catalog.VirtualTable:
+		return o.Chunks(&catalog.Context{Snapshot: r.cat, Session: &r.s.expr, Server: serverInfo{r.s}}, s.Cols, check)
+	case *catalog.Table:
+		return r.scanStored(s, o, check)
+	case *catalog.MatView:
+		return r.scanStored(s, o, check)
+	case *catalog.Source:
+		return pgerr.Unsupported("reading source \""+o.Name+"\" in a one-off query",
+			"Create a materialized view on the source and query that.")
+	}
+	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", s.Name)
+}
+
+func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) error) error {
+	ts := columnTypes(o.Cols())
+	key := storageKey(o)
+	lo, hi, empty, err := r.keyRange(s, ts, key)
+	if err != nil || empty {
+		return err
+	}
+	view := &vec.Chunk{Cols: make([]vec.Vector, len(s.Cols))}
+	narrow := func(c *vec.Chunk) error {
+		for i, k := range s.Cols {
+			view.Cols[i] = c.Cols[k]
+		}
+		view.Rows, view.Diff = c.Rows, c.Diff
+		return f(view)
+	}
+	own := r.own[s.Rel]
+	if own == nil {
+		return scanRows(r.snap, s.Rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, narrow)
+	}
+	if err := scanRows(r.snap, s.Rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
+		return err
+	}
+	return plus(own, narrow)
+}
+
+// keyRange turns the scan's key prefix into a range of storage keys. empty means
+// that no row can match.
+func (r *run) keyRange(s *plan.Scan, ts []types.T, key []int) (lo, hi []byte, empty bool, err error) {
+	if len(s.Prefix) == 0 || key == nil || s.Index != 0 {
+		return nil, nil, false, nil
+	}
+	kts := make([]types.T, len(s.Prefix))
+	cols := make([]int, len(s.Prefix))
+	for i := range s.Prefix {
+		kts[i], cols[i] = ts[key[i]], i
+	}
+	c := vec.NewChunk(kts, 1)
+	ec := &expr.Ctx{Session: &r.s.expr}
+	for i, e := range s.Prefix {
+		d, err := expr.EvalConst(ec, e)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		if d == nil {
+			return nil, nil, true, nil
+		}
+		c.Cols[i].AppendDatum(d)
+	}
+	c.Rows = 1
+	lo = vec.AppendKey(nil, c, cols, nil, nil, 0)
+	hi = append(append([]byte(nil), lo...), 0xff)
+	return lo, hi, false, nil
+}
+
+// minus leaves out of stored rows those the transaction has removed; rows it
+// added do not matter here. The weights of a bag's rows are lessened.
+func minus(own *tableWrite, f func(*vec.Chunk) error) func(*vec.Chunk) error {
+	net := netRows(own.rows)
+	return func(c *vec.Chunk) error {
+		out := vec.NewChunk(c.Types(), c.Rows)
+		var row []byte
+		for i := range c.Rows {
+			w := c.Weight(i)
+			row = vec.AppendRow(row[:0], c, nil, i)
+			if n := net[string(row)]; n < 0 {
+				take := min(w, -n)
+				net[string(row)] = n + take
+				w -= take
+			}
+			if w > 0 {
+				out.AppendFrom(c, i, w)
+			}
+		}
+		return f(out)
+	}
+}
+
+// plus yields the rows the transaction has added and not removed again.
+func plus(own *tableWrite, f func(*vec.Chunk) error) error {
+	net := netRows(own.rows)
+	out := vec.NewChunk(own.rows.Types(), own.rows.Rows)
+	var row []byte
+	for i := range own.rows.Rows {
+		row = vec.AppendRow(row[:0], own.rows, nil, i)
+		if n := net[string(row)]; n > 0 {
+			out.AppendFrom(own.rows, i, n)
+			net[string(row)] = 0
+		}
+	}
+	if out.Rows == 0 {
+		return nil
+	}
+	return f(out)
+}
+
+func netRows(c *vec.Chunk) map[string]int64 {
+	m := make(map[string]int64, c.Rows)
+	var row []byte
+	for i := range c.Rows {
+		row = vec.AppendRow(row[:0], c, nil, i)
+		m[string(row)] += c.Weight(i)
+	}
+	return m
+}
+
+// rows is a result pulled chunk by chunk out of a run that pushes: the run is a
+// coroutine that stands still in its output until the next pull.
+type rows struct {
+	next func() (*vec.Chunk, error, bool)
+	stop func()
+}
+
+// pull starts a coroutine for produce; it begins at the first next.
+func pull(produce func(out exec.Emit) error) *rows {
+	seq := func(yield func(*vec.Chunk, error) bool) {
+		err := produce(func(c *vec.Chunk) error {
+			if c.Rows > 0 && !yield(c, nil) {
+				return exec.ErrDone
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, exec.ErrDone) {
+			yield(nil, err)
+		}
+	}
+	next, stop := iter.Pull2(iter.Seq2[*vec.Chunk, error](seq))
+	return &rows{next: next, stop: stop}
+}
+
+// collect runs a plan and returns a copy of its rows.
+func (r *run) collect(root plan.Node) (*vec.Chunk, error) {
+	all := vec.NewChunk(plan.Types(root.Schema()), 64)
+	err := r.execute(root, func(c *vec.Chunk) error {
+		all.AppendRange(c, 0, c.Rows)
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/state"
+)
+
+// recover loads the catalog and brings every job to its last committed epoch.
+// Jobs whose creation had not finished are dropped, as their statement never
+// returned.
+func (e *Engine) recover() error {
+	var entries []catalog.Entry
+	err := e.store.MetaScan(catalogPrefix, func(k, v []byte) error {
+		entries = append(entries, catalog.Entry{Key: append([]byte(nil), k[len(catalogPrefix):]...), Val: append([]byte(nil), v...)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	base := catalog.New(append(errorRelations(), catalog.Builtins()...)...)
+	snap, err := catalog.Load(base, entries)
+	if err != nil {
+		return err
+	}
+	e.cat = catalog.Hold(snap)
+	if err := e.dropUnfinished(); err != nil {
+		return err
+	}
+	e.cat.Current().Objects(func(o catalog.Object) {
+		if t, ok := o.(*catalog.Table); ok && !e.cat.Current().Builtin(t.OID) {
+			e.addTable(t.OID)
+		}
+	})
+	var jobs []*job
+	for _, o := range e.jobObjects() {
+		j, err := e.recoverJob(o)
+		if err != nil {
+			return fmt.Errorf("recover %s %q: %w", o.Kind(), o.Header().Name, err)
+		}
+		if j != nil {
+			jobs = append(jobs, j)
+		}
+	}
+	for _, j := range jobs {
+		if j.err() == nil {
+			j.start()
+			j.startReaders()
+			if j.sink != nil {
+				j.sink.start()
+			}
+		}
+	}
+	for _, g := range e.graphs() {
+		go g.run()
+	}
+	return nil
+}
+
+// jobObjects returns the catalog objects that are jobs, dependencies first.
+func (e *Engine) jobObjects() (out []catalog.Object) {
+	left := map[uint32]catalog.Object{}
+	snap := e.cat.Current()
+	var order []uint32
+	snap.Objects(func(o catalog.Object) {
+		switch o.(type) {
+		case *catalog.MatView, *catalog.Sink:
+			left[o.Header().OID] = o
+			order = append(order, o.Header().OID)
+		}
+	})
+	var visit func(oid uint32)
+	visit = func(oid uint32) {
+		o := snap.ByOID(oid)
+		if o == nil {
+			return
+		}
+		for _, d := range o.Dependencies() {
+			visit(d)
+		}
+		if left[oid] != nil {
+			out = append(out, o)
+			delete(left, oid)
+		}
+	}
+	for _, oid := range order {
+		visit(oid)
+	}
+	return out
+}
+
+// creatingKey marks an object whose creation has not finished.
+func creatingKey(oid uint32) []byte { return append([]byte("creating/"), objectID(oid)...) }
+
+func (e *Engine) dropUnfinished() error {
+	var oids []uint32
+	err := e.store.MetaScan([]byte("creating/"), func(k, _ []byte) error {
+		oids = append(oids, parseObjectID(k[len("creating/"):]))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, oid := range oids {
+		c := &state.Commit{Meta: []state.KV{{Key: creatingKey(oid)}}}
+		var changes []catalog.Change
+		if e.cat.Current().ByOID(oid) != nil {
+			changes = append(changes, catalog.Change{Drop: oid})
+			e.dropStorage(c, oid)
+		}
+		if err := e.changeCatalog(c, changes...); err != nil {
+			return err
+		}
+		e.log.Info("dropped an object whose creation was interrupted", "oid", oid)
+	}
+	return nil
+}
+
+// dropStorage adds to a commit the removal of all that is stored for an object.
+func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
+	c.DropTables = append(c.DropTables, oid)
+	c.DropJobs = append(c.DropJobs, oid)
+	c.Meta = append(c.Meta, state.KV{Key: startedKey(oid)}, state.KV{Key: failedKey(oid)})
+	_ = e.store.MetaScan(offsetKey(oid, ""), func(k, _ []byte) error {
+		c.Meta = append(c.Meta, state.KV{Key: append([]byte(nil), k...)})
+		return nil
+	})
+}
+
+func (e *Engine) addTable(oid uint32) {
+	g := e.newGraph()
+	g.tables[oid] = &tableNode{rel: oid, fan: &exec.FanOut{}}
+	e.setGraph(oid, g)
+}
+
+// recoverJob builds a job with its stored state, connected but not started.
+func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
+	oid := o.Header().OID
+	j, err := e.buildJob(o)
+	if err != nil {
+		return nil, err
+	}
+	_, started, err := e.store.MetaGet(startedKey(oid))
+	if err != nil {
+		return nil, err
+	}
+	j.fresh = !started
+	msg, failed, err := e.store.MetaGet(failedKey(oid))
+	if err != nil {
+		return nil, err
+	}
+	g := e.offlineGraph(j)
+	g.jobs[oid] = j
+	e.setGraph(oid, g)
+	e.mu.Lock()
+	e.jobs[oid] = j
+	e.mu.Unlock()
+	if failed {
+		j.failed, j.recorded = errors.New(string(msg)), true
+		j.tasks = nil
+		return j, nil
+	}
+	for _, r := range j.rels {
+		if up := e.jobs[r]; up != nil && up.err() != nil {
+			j.failed = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s, which this reads, has failed", up.name)
+			j.tasks = nil
+			return j, nil
+		}
+	}
+	if err := j.load(e.store); err != nil {
+		return nil, err
+	}
+	if err := j.connectSources(); err != nil {
+		j.fail(err)
+		j.tasks = nil
+		return j, nil
+	}
+	g.connect(j)
+	return j, nil
+}
+
+// offlineGraph returns the graph of everything the job reads, joining graphs that
+// do not run yet.
+func (e *Engine) offlineGraph(j *job) *graph {
+	var g *graph
+	for _, r := range j.rels {
+		h := e.lookupGraph(r)
+		if h == nil || h == g {
+			continue
+		}
+		if g == nil {
+			g = h
+			continue
+		}
+		for id, x := range h.jobs {
+			g.jobs[id] = x
+			e.setGraph(id, g)
+		}
+		for id, x := range h.tables {
+			g.tables[id] = x
+			e.setGraph(id, g)
+		}
+	}
+	if g == nil {
+		g = e.newGraph()
+	}
+	return g
+}

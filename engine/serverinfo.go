@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"sort"
+
+	"github.com/streamdb/streamdb/catalog"
+)
+
+// serverInfo tells the catalog tables about the running server, as one session
+// sees it.
+type serverInfo struct{ s *Session }
+
+// Settings implements catalog.SettingsSource.
+func (i serverInfo) Settings() []catalog.Setting {
+	var out []catalog.Setting
+	for _, n := range settingNames() {
+		st := settings[n]
+		v, err := i.s.show(n)
+		if err != nil {
+			continue
+		}
+		src := "default"
+		if v != st.def {
+			src = "session"
+		}
+		out = append(out, catalog.Setting{Name: st.name, Value: v, Category: "StreamDB", Description: st.doc,
+			Context: st.context, Type: "string", Default: st.def, Source: src})
+	}
+	return out
+}
+
+// Activity implements catalog.ActivitySource.
+func (i serverInfo) Activity() []catalog.Activity {
+	e := i.s.eng
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	var out []catalog.Activity
+	for pid, s := range e.sessions {
+		a := catalog.Activity{PID: pid, User: s.user, Database: s.database, ClientAddr: "", State: "idle",
+			BackendStart: s.started.UnixMicro() - pgEpochUnixMicros}
+		if q := s.query.Load(); q != nil {
+			a.Query = *q
+		}
+		if s == i.s {
+			a.State = "active"
+		}
+		out = append(out, a)
+	}
+	sort.Slice(out, func(a, b int) bool { return out[a].PID < out[b].PID })
+	return out
+}
+
+// PreparedStatements implements catalog.SessionSource.
+func (i serverInfo) PreparedStatements() []catalog.PreparedStatement {
+	var out []catalog.PreparedStatement
+	for _, st := range i.s.client.Statements().List() {
+		p := catalog.PreparedStatement{Name: st.Name, Text: st.Text, FromSQL: st.FromSQL, At: st.At.UnixMicro() - pgEpochUnixMicros}
+		if st.Prepared != nil {
+			p.Params = st.Prepared.Params()
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Cursors implements catalog.SessionSource.
+func (i serverInfo) Cursors() []catalog.Cursor {
+	var out []catalog.Cursor
+	for n, c := range i.s.cursors {
+		out = append(out, catalog.Cursor{Name: n, Text: c.portal.p.st.Text, Hold: c.hold})
+	}
+	sort.Slice(out, func(a, b int) bool { return out[a].Name < out[b].Name })
+	return out
+}
+
+// Roles implements catalog.RoleSource.
+func (i serverInfo) Roles() []string {
+	out := []string{catalog.Owner}
+	if i.s.user != catalog.Owner {
+		out = append(out, i.s.user)
+	}
+	return out
+}

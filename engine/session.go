@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/wire"
+)
+
+// Session is one client's session: its settings, transaction and cursors. It
+// belongs to one goroutine at a time.
+type Session struct {
+	eng     *Engine
+	client  wire.Client
+	values  map[string]string
+	initial map[string]string
+	expr    expr.Session
+	tx      transaction
+	cursors map[string]*cursor
+	started time.Time
+	remote  string
+	// user and database never change; query is the text last run. Other sessions
+	// read them for pg_stat_activity.
+	user, database string
+	query          atomic.Pointer[string]
+}
+
+var reported = func() map[string]bool {
+	m := map[string]bool{}
+	for _, n := range wire.ReportedParams {
+		m[n] = true
+	}
+	return m
+}()
+
+// DatabaseName is the name of the one database of a server. Clients may connect
+// under any name; this is what current_database() answers for them.
+const DatabaseName = "streamdb"
+
+// NewSession implements wire.Backend.
+func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, error) {
+	s := &Session{eng: e, client: st.Client, values: map[string]string{}, cursors: map[string]*cursor{},
+		started: time.Now(), remote: st.Remote, user: st.User, database: st.Database}
+	s.expr = expr.Session{User: st.User, Database: st.Database, BackendPID: st.Client.PID()}
+	s.expr.Setting = func(n string) (string, bool) { v, err := s.show(n); return v, err == nil }
+	s.expr.SetSetting = s.set
+	s.expr.Options.Now = func() int64 { return s.expr.NowMicros }
+	s.expr.Options.Resolve, s.expr.Options.Name = s.resolveReg, s.regName
+	for _, n := range settingNames() {
+		d := settings[n]
+		s.values[n] = d.def
+		if err := s.refresh(n, d.def); err != nil {
+			return nil, err
+		}
+	}
+	s.values["session_authorization"] = st.User
+	for _, p := range st.Params {
+		if d, err := lookupSetting(p.Name); err == nil && d.context == "internal" {
+			continue
+		}
+		if err := s.set(p.Name, p.Value, false); err != nil {
+			return nil, err
+		}
+	}
+	s.initial = make(map[string]string, len(s.values))
+	for k, v := range s.values {
+		s.initial[k] = v
+	}
+	for _, n := range wire.ReportedParams {
+		v, _ := s.show(n)
+		s.client.ParameterStatus(n, v)
+	}
+	e.mu.Lock()
+	e.sessions[s.expr.BackendPID] = s
+	e.mu.Unlock()
+	return s, nil
+}
+
+// Close implements wire.Session.
+func (s *Session) Close() {
+	s.abort()
+	s.eng.mu.Lock()
+	delete(s.eng.sessions, s.expr.BackendPID)
+	s.eng.mu.Unlock()
+}
+
+// Options implements wire.Session.
+func (s *Session) Options() *types.Options { return &s.expr.Options }
+
+// Parse implements wire.Session.
+func (s *Session) Parse(_ context.Context, text string) ([]wire.Statement, error) {
+	ps, err := sql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]wire.Statement, len(ps))
+	for i := range ps {
+		out[i] = &statement{Parsed: ps[i], whole: text}
+	}
+	return out, nil
+}
+
+// statement is a parsed statement with the whole text, which error positions
+// refer to.
+type statement struct {
+	sql.Parsed
+	whole string
+}
+
+// Prepare implements wire.Session.
+func (s *Session) Prepare(ctx context.Context, st wire.Statement, oids []uint32) (wire.Prepared, error) {
+	p := st.(*statement)
+	if s.tx.failed && !endsBlock(p.Stmt) {
+		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+	}
+	return s.prepare(ctx, p, oids)
+}
+
+func endsBlock(st sql.Stmt) bool {
+	switch st.(type) {
+	case *sql.Commit, *sql.Rollback, *sql.RollbackTo:
+		return true
+	}
+	return false
+}
+
+func (s *Session) notice(severity string, n *pgerr.Error) {
+	if severityRank(severity) >= severityRank(s.values["client_min_messages"]) {
+		s.client.Notice(severity, n)
+	}
+}
+
+func severityRank(v string) int {
+	switch v {
+	case "error", "ERROR":
+		return 5
+	case "warning", "WARNING":
+		return 4
+	case "notice", "NOTICE":
+		return 3
+	case "log", "LOG":
+		return 2
+	case "INFO":
+		return 9
+	}
+	return 1
+}

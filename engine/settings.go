@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+)
+
+// setting is a configuration parameter of sessions.
+type setting struct {
+	name    string // as SHOW and ParameterStatus spell it
+	def     string
+	doc     string
+	context string // "user", or "internal" for what cannot be set
+	// check normalises a value or refuses it; nil: any text.
+	check func(v string) (string, bool)
+}
+
+func oneOf(vs ...string) func(string) (string, bool) {
+	return func(v string) (string, bool) {
+		for _, x := range vs {
+			if strings.EqualFold(x, v) {
+				return x, true
+			}
+		}
+		return "", false
+	}
+}
+
+func boolValue(v string) (string, bool) {
+	switch strings.ToLower(v) {
+	case "on", "true", "yes", "1", "t", "y":
+		return "on", true
+	case "off", "false", "no", "0", "f", "n":
+		return "off", true
+	}
+	return "", false
+}
+
+func intValue(lo, hi int) func(string) (string, bool) {
+	return func(v string) (string, bool) {
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil || n < lo || n > hi {
+			return "", false
+		}
+		return strconv.Itoa(n), true
+	}
+}
+
+// durationValue takes PostgreSQL's times: 500, 500ms, 5s, 2min; a plain number
+// is milliseconds.
+func durationValue(v string) (string, bool) {
+	_, ok := parseMillis(v)
+	return strings.TrimSpace(v), ok
+}
+
+func parseMillis(v string) (int64, bool) {
+	v = strings.ReplaceAll(strings.TrimSpace(v), " ", "")
+	units := []struct {
+		s  string
+		ms float64
+	}{{"ms", 1}, {"us", 0.001}, {"min", 60000}, {"s", 1000}, {"h", 3600000}, {"d", 86400000}, {"", 1}}
+	for _, u := range units {
+		if n, ok := strings.CutSuffix(v, u.s); ok {
+			f, err := strconv.ParseFloat(n, 64)
+			return int64(f * u.ms), err == nil && f >= 0
+		}
+	}
+	return 0, false
+}
+
+func dateStyleValue(v string) (string, bool) {
+	for _, p := range strings.Split(v, ",") {
+		switch strings.ToLower(strings.TrimSpace(p)) {
+		case "iso", "mdy", "us", "noneuro", "":
+		default:
+			return "", false
+		}
+	}
+	return "ISO, MDY", true
+}
+
+func encodingValue(v string) (string, bool) {
+	switch strings.ToLower(strings.Trim(v, "'\"")) {
+	case "utf8", "utf-8", "unicode", "sql_ascii":
+		return "UTF8", true
+	}
+	return "", false
+}
+
+func zoneValue(v string) (string, bool) {
+	_, err := types.LoadZone(v)
+	return v, err == nil
+}
+
+// settings is the table of parameters, by lower-case name.
+var settings = makeSettings([]setting{
+	{"application_name", "", "Sets the application name to be reported in statistics.", "user", nil},
+	{"backslash_quote", "safe_encoding", "Compatibility; has no effect.", "user", nil},
+	{"bytea_output", "hex", "Sets the output format for bytea.", "user", oneOf("hex", "escape")},
+	{"client_encoding", "UTF8", "Sets the client's character set encoding.", "user", encodingValue},
+	{"client_min_messages", "notice", "Sets the message levels that are sent to the client.", "user", oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error")},
+	{"DateStyle", "ISO, MDY", "Sets the display format for date and time values.", "user", dateStyleValue},
+	{"default_table_access_method", "heap", "Compatibility; has no effect.", "user", nil},
+	{"default_tablespace", "", "Compatibility; has no effect.", "user", nil},
+	{"default_transaction_deferrable", "off", "Compatibility; has no effect.", "user", boolValue},
+	{"default_transaction_isolation", "read committed", "Sets the transaction isolation level of each new transaction.", "user", oneOf("read committed", "read uncommitted", "repeatable read", "serializable")},
+	{"default_transaction_read_only", "off", "Sets the default read-only status of new transactions.", "user", boolValue},
+	{"escape_string_warning", "on", "Compatibility; has no effect.", "user", boolValue},
+	{"extra_float_digits", "1", "Sets the number of digits displayed for floating-point values.", "user", intValue(-15, 3)},
+	{"idle_in_transaction_session_timeout", "0", "Compatibility; has no effect.", "user", durationValue},
+	{"in_hot_standby", "off", "Shows whether hot standby is currently active.", "internal", nil},
+	{"integer_datetimes", "on", "Shows whether datetimes are integer based.", "internal", nil},
+	{"IntervalStyle", "postgres", "Sets the display format for interval values.", "user", oneOf("postgres")},
+	{"is_superuser", "on", "Shows whether the current user is a superuser.", "internal", nil},
+	{"jit", "off", "Compatibility; has no effect.", "user", boolValue},
+	{"lc_collate", "C", "Shows the collation order locale.", "internal", nil},
+	{"lc_ctype", "C.UTF-8", "Shows the character classification locale.", "internal", nil},
+	{"lc_messages", "C", "Compatibility; has no effect.", "user", nil},
+	{"lc_monetary", "C", "Compatibility; has no effect.", "user", nil},
+	{"lc_numeric", "C", "Compatibility; has no effect.", "user", nil},
+	{"lc_time", "C", "Compatibility; has no effect.", "user", nil},
+	{"lock_timeout", "0", "Compatibility; has no effect.", "user", durationValue},
+	{"max_connections", "1000", "Shows the maximum number of concurrent connections.", "internal", nil},
+	{"max_identifier_length", "63", "Shows the maximum identifier length.", "internal", nil},
+	{"max_index_keys", "32", "Shows the maximum number of index keys.", "internal", nil},
+	{"read_consistency", "strict", "Sets whether a query sees every earlier committed write in every view.", "user", oneOf("strict", "latest")},
+	{"role", "none", "Sets the current role.", "user", nil},
+	{"row_security", "on", "Compatibility; has no effect.", "user", boolValue},
+	{"search_path", `"$user", public`, "Sets the schema search order for names that are not schema-qualified.", "user", nil},
+	{"server_encoding", "UTF8", "Shows the server character set encoding.", "internal", nil},
+	{"server_version", "15.8", "Shows the server version.", "internal", nil},
+	{"server_version_num", "150008", "Shows the server version as an integer.", "internal", nil},
+	{"session_authorization", "", "Sets the session user name.", "internal", nil},
+	{"sql_dialect", "postgres", "Sets the dialect of view bodies.", "user", oneOf("postgres")},
+	{"ssl", "off", "Shows whether connections may be encrypted.", "internal", nil},
+	{"standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.", "user", oneOf("on")},
+	{"statement_timeout", "0", "Sets the maximum allowed duration of any statement.", "user", durationValue},
+	{"synchronous_commit", "on", "Compatibility; every commit is synchronous.", "user", nil},
+	{"TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", "user", zoneValue},
+	{"transaction_deferrable", "off", "Compatibility; has no effect.", "user", boolValue},
+	{"transaction_isolation", "read committed", "Sets the current transaction's isolation level.", "user", oneOf("read committed", "read uncommitted", "repeatable read", "serializable")},
+	{"transaction_read_only", "off", "Sets the current transaction's read-only status.", "user", boolValue},
+	{"work_mem", "4MB", "Compatibility; has no effect.", "user", nil},
+	{"xmloption", "content", "Compatibility; has no effect.", "user", nil},
+})
+
+func makeSettings(list []setting) map[string]*setting {
+	m := map[string]*setting{}
+	for i := range list {
+		m[strings.ToLower(list[i].name)] = &list[i]
+	}
+	return m
+}
+
+// settingNames returns the lower-case names in order.
+func settingNames() []string {
+	var ns []string
+	for n := range settings {
+		ns = append(ns, n)
+	}
+	sort.Strings(ns)
+	return ns
+}
+
+var settingAliases = map[string]string{"timezone": "timezone", "time zone": "timezone", "transaction isolation level": "transaction_isolation"}
+
+// lookupSetting finds a parameter; names with a dot are custom ones and always
+// exist.
+func lookupSetting(name string) (*setting, error) {
+	n := strings.ToLower(name)
+	if a, ok := settingAliases[n]; ok {
+		n = a
+	}
+	if s := settings[n]; s != nil {
+		return s, nil
+	}
+	if strings.Contains(n, ".") {
+		return &setting{name: n, context: "user"}, nil
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+}
+
+// set changes a parameter of the session and tells the client if it reports it.
+func (s *Session) set(name, value string, local bool) error {
+	st, err := lookupSetting(name)
+	if err != nil {
+		return err
+	}
+	if st.context == "internal" {
+		return pgerr.New(pgerr.CantChangeRuntimeParam, "parameter \"%s\" cannot be changed", st.name)
+	}
+	if st.check != nil {
+		v, ok := st.check(value)
+		if !ok {
+			return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": \"%s\"", st.name, value)
+		}
+		value = v
+	}
+	key := strings.ToLower(st.name)
+	if s.tx.open && s.tx.saved == nil {
+		s.tx.saved = map[string]string{}
+	}
+	if s.tx.open {
+		if _, ok := s.tx.saved[key]; !ok {
+			s.tx.saved[key] = s.values[key]
+		}
+		if local {
+			s.tx.local = append(s.tx.local, key)
+		}
+	}
+	return s.assign(st, value)
+}
+
+func (s *Session) assign(st *setting, value string) error {
+	key := strings.ToLower(st.name)
+	s.values[key] = value
+	if err := s.refresh(key, value); err != nil {
+		return err
+	}
+	if reported[st.name] {
+		s.client.ParameterStatus(st.name, value)
+	}
+	return nil
+}
+
+// refresh recomputes what is derived from a parameter.
+func (s *Session) refresh(key, value string) error {
+	switch key {
+	case "timezone":
+		z, err := types.LoadZone(value)
+		if err != nil {
+			return err
+		}
+		s.expr.Options.Zone = z
+	case "extra_float_digits":
+		n, _ := strconv.Atoi(value)
+		s.expr.Options.ExtraFloatDigits = n - 1
+	case "bytea_output":
+		s.expr.Options.ByteaEscape = value == "escape"
+	case "search_path":
+		s.expr.SearchPath = s.parseSearchPath(value)
+	}
+	return nil
+}
+
+func (s *Session) parseSearchPath(v string) []string {
+	var out []string
+	for _, p := range strings.Split(v, ",") {
+		p = strings.TrimSpace(p)
+		if u := strings.TrimSuffix(strings.TrimPrefix(p, `"`), `"`); u != p {
+			p = strings.ReplaceAll(u, `""`, `"`)
+		} else {
+			p = strings.ToLower(p)
+		}
+		if p == "$user" {
+			p = s.expr.User
+		}
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// show returns a parameter's value.
+func (s *Session) show(name string) (string, error) {
+	st, err := lookupSetting(name)
+	if err != nil {
+		return "", err
+	}
+	v, ok := s.values[strings.ToLower(st.name)]
+	if !ok {
+		if strings.Contains(st.name, ".") {
+			return "", pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter \"%s\"", name)
+		}
+		return st.def, nil
+	}
+	return v, nil
+}
+
+// reset sets a parameter, or with "all" every one, to its value at the start of
+// the session.
+func (s *Session) reset(name string) error {
+	if name != "all" {
+		st, err := lookupSetting(name)
+		if err != nil {
+			return err
+		}
+		return s.assign(st, s.initial[strings.ToLower(st.name)])
+	}
+	for _, n := range settingNames() {
+		if settings[n].context == "user" && s.values[n] != s.initial[n] {
+			if err := s.assign(settings[n], s.initial[n]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

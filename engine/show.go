@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"context"
+	"sort"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+	"github.com/streamdb/streamdb/wire"
+)
+
+// table is a result under construction.
+type table struct {
+	cols []wire.Column
+	rows [][]types.Datum
+}
+
+func newTable(names ...string) *table {
+	t := &table{}
+	for _, n := range names {
+		c := wire.Column{Name: n, Type: types.TText}
+		if base, ok := strings.CutSuffix(n, ":bigint"); ok {
+			c = wire.Column{Name: base, Type: types.TInt8}
+		}
+		t.cols = append(t.cols, c)
+	}
+	return t
+}
+
+func (t *table) add(row ...types.Datum) { t.rows = append(t.rows, row) }
+
+func (t *table) chunk() *vec.Chunk {
+	c := emptyChunk(t.cols)
+	for _, r := range t.rows {
+		c.AppendRow(1, r...)
+	}
+	return c
+}
+
+// showCommand sets up SHOW and DESCRIBE; what it shows is computed when it runs.
+func (s *Session) showCommand(p *prepared) error {
+	fill, t, err := s.showTable(p.st.Stmt)
+	if err != nil {
+		return err
+	}
+	p.cols = t.cols
+	p.command = func(context.Context, []types.Datum) (*vec.Chunk, string, error) {
+		t.rows = nil
+		if err := fill(t); err != nil {
+			return nil, "", err
+		}
+		return t.chunk(), "SHOW", nil
+	}
+	return nil
+}
+
+func (s *Session) showTable(st sql.Stmt) (func(*table) error, *table, error) {
+	if d, ok := st.(*sql.Describe); ok {
+		return s.describe(d.Name), newTable("Name", "Type", "Is Nullable", "Default"), nil
+	}
+	sh := st.(*sql.Show)
+	if sh.Name != "" {
+		return s.showSetting(sh.Name)
+	}
+	what := strings.ToLower(sh.What)
+	switch what {
+	case "create":
+		return s.showCreate(sh), newTable("Name", "Create Sql"), nil
+	case "columns":
+		return s.describe(*sh.From), newTable("Name", "Type", "Is Nullable", "Default"), nil
+	case "jobs":
+		return s.showJobs, newTable("Id:bigint", "Name", "Kind", "Status", "Rows Read:bigint", "State Bytes:bigint", "Error"), nil
+	case "sinks":
+		return s.showSinks, newTable("Name", "Connector", "Status", "Pending Epochs:bigint", "Pending Rows:bigint", "Pending Bytes:bigint", "Error"), nil
+	}
+	kind, ok := map[string]catalog.Kind{"tables": catalog.KindTable, "sources": catalog.KindSource, "views": catalog.KindView,
+		"materialized views": catalog.KindMatView, "indexes": catalog.KindIndex, "schemas": catalog.KindSchema}[what]
+	if !ok {
+		return nil, nil, pgerr.Unsupported("SHOW "+strings.ToUpper(sh.What), "Available: TABLES, SOURCES, VIEWS, MATERIALIZED VIEWS, SINKS, INDEXES, SCHEMAS, JOBS, COLUMNS FROM, CREATE.")
+	}
+	return func(t *table) error { return s.showObjects(t, kind, sh) }, newTable("Name"), nil
+}
+
+func (s *Session) showSetting(name string) (func(*table) error, *table, error) {
+	if name == "all" {
+		t := newTable("name", "setting", "description")
+		return func(t *table) error {
+			for _, n := range settingNames() {
+				v, _ := s.show(n)
+				t.add(settings[n].name, v, settings[n].doc)
+			}
+			return nil
+		}, t, nil
+	}
+	st, err := lookupSetting(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(t *table) error {
+		v, err := s.show(name)
+		t.add(v)
+		return err
+	}, newTable(st.name), nil
+}
+
+func (s *Session) showObjects(t *table, kind catalog.Kind, sh *sql.Show) error {
+	snap := s.eng.cat.Current()
+	var names []string
+	snap.Objects(func(o catalog.Object) {
+		h := o.Header()
+		if o.Kind() != kind || (snap.Builtin(h.OID) && kind != catalog.KindSchema) {
+			return
+		}
+		if sh.From != nil && h.Schema != sh.From.Name {
+			return
+		}
+		n := h.Name
+		if kind != catalog.KindSchema && sh.From == nil {
+			n = snap.QualifiedName(o, s.expr.SearchPath)
+		}
+		if !sh.HasLike || likeMatch(h.Name, sh.Like) {
+			names = append(names, n)
+		}
+	})
+	sort.Strings(names)
+	for _, n := range names {
+		t.add(n)
+	}
+	return nil
+}
+
+// likeMatch is LIKE with % and _ over bytes, for names.
+func likeMatch(s, p string) bool {
+	if p == "" {
+		return s == ""
+	}
+	switch p[0] {
+	case '%':
+		return likeMatch(s, p[1:]) || (s != "" && likeMatch(s[1:], p))
+	case '_':
+		return s != "" && likeMatch(s[1:], p[1:])
+	}
+	return s != "" && s[0] == p[0] && likeMatch(s[1:], p[1:])
+}
+
+func (s *Session) describe(n sql.Name) func(*table) error {
+	return func(t *table) error {
+		o, err := s.eng.cat.Current().Resolve(n.Schema, n.Name, s.expr.SearchPath)
+		if err != nil {
+			return err
+		}
+		r, ok := o.(catalog.Relation)
+		if !ok {
+			return pgerr.New(pgerr.WrongObjectType, "\"%s\" has no columns", n.Name)
+		}
+		for _, c := range r.Cols() {
+			null, def := "YES", types.Datum(nil)
+			if c.NotNull {
+				null = "NO"
+			}
+			if c.Default != "" {
+				def = c.Default
+			}
+			t.add(c.Name, c.Type.String(), null, def)
+		}
+		return nil
+	}
+}
+
+func (s *Session) showCreate(sh *sql.Show) func(*table) error {
+	return func(t *table) error {
+		snap := s.eng.cat.Current()
+		o, err := snap.Resolve(sh.From.Schema, sh.From.Name, s.expr.SearchPath)
+		if err != nil {
+			return err
+		}
+		def := definition(o)
+		if def == "" {
+			return pgerr.New(pgerr.WrongObjectType, "\"%s\" has no definition", sh.From.Name)
+		}
+		t.add(snap.QualifiedName(o, s.expr.SearchPath), def)
+		return nil
+	}
+}
+
+// definition returns the statement that created an object.
+func definition(o catalog.Object) string {
+	switch o := o.(type) {
+	case *catalog.Table:
+		return o.Definition
+	case *catalog.Source:
+		return o.Definition
+	case *catalog.MatView:
+		return o.Definition
+	case *catalog.View:
+		return o.Definition
+	case *catalog.Sink:
+		return o.Definition
+	case *catalog.Index:
+		return o.Definition
+	}
+	return ""
+}
+
+func (s *Session) showJobs(t *table) error {
+	s.eng.mu.RLock()
+	js := make([]*job, 0, len(s.eng.jobs))
+	for _, j := range s.eng.jobs {
+		js = append(js, j)
+	}
+	s.eng.mu.RUnlock()
+	sort.Slice(js, func(a, b int) bool { return js[a].id < js[b].id })
+	for _, j := range js {
+		kind := "materialized view"
+		if j.sink != nil {
+			kind = "sink"
+		}
+		status, msg := j.status()
+		t.add(int64(j.id), j.name, kind, status, j.rows.Load()+j.backfilled.Load(), j.stateBytes.Load(), msg)
+	}
+	return nil
+}
+
+// status tells how a job is and why.
+func (j *job) status() (string, types.Datum) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.failed != nil:
+		return "failed", pgerr.From(j.failed).Msg
+	case j.sourceErr != nil:
+		return "source unavailable", pgerr.From(j.sourceErr).Msg
+	}
+	return "running", nil
+}
+
+func (s *Session) showSinks(t *table) error {
+	snap := s.eng.cat.Current()
+	for _, o := range catalog.All[*catalog.Sink](snap) {
+		s.eng.mu.RLock()
+		j := s.eng.jobs[o.OID]
+		s.eng.mu.RUnlock()
+		if j == nil {
+			continue
+		}
+		con, _ := o.Connector.Option("connector")
+		status, msg := j.status()
+		if err := j.sink.lastErr(); err != nil && status == "running" {
+			status, msg = "delivery failing", pgerr.From(err).Msg
+		}
+		p := j.sink.log.Pending()
+		t.add(snap.QualifiedName(o, s.expr.SearchPath), con, status, int64(p.Epochs), p.Rows, p.Bytes, msg)
+	}
+	return nil
+}
+
+func (s *sinkJob) lastErr() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}

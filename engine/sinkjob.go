@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/types"
+)
+
+type encoder = connector.Encoder
+
+// sinkJob delivers a sink's log to its external system, behind and apart from
+// the epochs: a sink whose target is away lags and harms nobody.
+type sinkJob struct {
+	id   uint32
+	name string
+	sink connector.Sink
+	log  *state.SinkLog
+	eng  *Engine
+	wake chan struct{}
+
+	mu        sync.Mutex
+	delivered types.Epoch
+	err       error
+	errSince  time.Time
+	stop      context.CancelFunc
+	done      chan struct{}
+}
+
+func (e *Engine) newSinkJob(id uint32, name string, s connector.Sink) *sinkJob {
+	return &sinkJob{id: id, name: name, sink: s, log: e.store.SinkLog(id), eng: e, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+func (s *sinkJob) start() {
+	ctx, cancel := context.WithCancel(s.eng.ctx)
+	s.stop = cancel
+	go s.run(ctx)
+}
+
+func (s *sinkJob) kick() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run opens the deliverer and delivers until it fails, over and over.
+func (s *sinkJob) run(ctx context.Context) {
+	defer close(s.done)
+	for n := 0; ctx.Err() == nil; n++ {
+		before := s.deliveredEpoch()
+		err := s.deliverAll(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if s.deliveredEpoch() != before {
+			n = 0
+		}
+		s.setErr(err)
+		s.eng.log.Warn("sink delivery failed; opening it again", "sink", s.name, "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(connector.Backoff(n)):
+		}
+	}
+}
+
+func (s *sinkJob) deliverAll(ctx context.Context) error {
+	d, err := s.sink.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	last, err := d.Last(ctx)
+	if err != nil {
+		return err
+	}
+	if last > 0 {
+		if err := s.log.Truncate(last); err != nil {
+			return err
+		}
+	}
+	s.setErr(nil)
+	for {
+		ep, err := s.log.Next(last)
+		if err != nil {
+			return err
+		}
+		if ep == nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-s.wake:
+			}
+			continue
+		}
+		if err := d.Deliver(ctx, ep.Epoch, bytes.Join(ep.Data, nil)); err != nil {
+			return err
+		}
+		last = ep.Epoch
+		s.mu.Lock()
+		s.delivered, s.err = last, nil
+		s.mu.Unlock()
+		if err := s.log.Truncate(last); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *sinkJob) setErr(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && s.err == nil {
+		s.errSince = time.Now()
+	}
+	s.err = err
+}
+
+func (s *sinkJob) deliveredEpoch() types.Epoch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.delivered
+}
+
+func (s *sinkJob) close() {
+	if s.stop != nil {
+		s.stop()
+		<-s.done
+	}
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/planner/plan"
+)
+
+// sourceReader feeds one instance of a source scan from its connector.
+type sourceReader struct {
+	task   *jobTask
+	scan   *plan.Scan
+	src    connector.Source
+	prefix string
+	edge   *exec.Edge
+	at     map[string]string // offsets sent so far
+}
+
+// connectSources opens the edges of the job's source scans and of its control,
+// with the offsets of the last committed epoch.
+func (j *job) connectSources() error {
+	for _, t := range j.tasks {
+		f := j.frags[t.frag]
+		for leaf, n := range f.leaves {
+			s, ok := n.(*plan.Scan)
+			if !ok || s.Kind != plan.RelSource {
+				continue
+			}
+			src, err := j.eng.openSource(s.Rel)
+			if err != nil {
+				return err
+			}
+			r := &sourceReader{task: t, scan: s, src: src, prefix: fmt.Sprintf("%d.%d/", t.frag, leaf), at: map[string]string{}}
+			pre := string(offsetKey(j.id, r.prefix))
+			err = j.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
+				r.at[strings.TrimPrefix(string(k), pre)] = string(v)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			r.edge = t.inbox.Connect(leaf, true)
+			j.readers = append(j.readers, r)
+		}
+		if t.needsControl() {
+			t.control = t.inbox.Connect(-1, false)
+		}
+	}
+	return nil
+}
+
+// run reads until the job ends; a reader that fails is opened again from where
+// it was, with back-off, and the failure is visible in SHOW JOBS.
+func (r *sourceReader) run(ctx context.Context) {
+	for n := 0; ctx.Err() == nil; n++ {
+		end, err := r.readAll(ctx, &n)
+		if end || ctx.Err() != nil {
+			return
+		}
+		r.task.job.setSourceError(err)
+		r.task.job.eng.log.Warn("source reader failed; opening it again", "job", r.task.job.name, "source", r.scan.Name, "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(connector.Backoff(n)):
+		}
+	}
+}
+
+func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, err error) {
+	rd, err := r.src.Open(ctx, r.scan.Cols, r.task.inst, r.task.job.frags[r.task.frag].par, maps.Clone(r.at))
+	if err != nil {
+		return false, err
+	}
+	defer rd.Close()
+	for {
+		b, err := rd.Read(ctx)
+		if err != nil {
+			return false, err
+		}
+		*attempts = 0
+		r.task.job.setSourceError(nil)
+		p := &exec.SourceProgress{Bad: b.Bad, End: b.End, Offsets: make(map[string]string, len(b.Offsets))}
+		for k, v := range b.Offsets {
+			r.at[k] = v
+			p.Offsets[r.prefix+k] = v
+		}
+		m := exec.Message{Chunk: b.Chunk, Source: p}
+		if b.Chunk != nil {
+			r.task.job.rows.Add(int64(b.Chunk.Rows))
+		}
+		if err := r.edge.Send(m); err != nil {
+			return true, nil
+		}
+		if b.End {
+			r.task.job.ended.Add(1)
+			return true, nil
+		}
+	}
+}
+
+func (j *job) setSourceError(err error) {
+	j.mu.Lock()
+	j.sourceErr = err
+	j.mu.Unlock()
+}
+
+func (j *job) startReaders() {
+	for _, r := range j.readers {
+		j.readerWG.Add(1)
+		go func() {
+			defer j.readerWG.Done()
+			r.run(j.ctx)
+		}()
+	}
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// transaction is the session's transaction, if one is open: writes are kept here
+// and committed in one epoch.
+type transaction struct {
+	open     bool // explicit or implicit
+	block    bool // BEGIN … COMMIT
+	failed   bool
+	alone    bool // one statement: its writes commit as it runs
+	readOnly bool
+	writes   []*tableWrite // one a table, in order of first write
+	saves    []savepoint
+	saved    map[string]string // settings at the start, by key
+	local    []string          // settings of SET LOCAL
+}
+
+// savepoint remembers how much was written when it was set.
+type savepoint struct {
+	name string
+	rows map[uint32]int // rows of each table's write
+}
+
+// Begin implements wire.Session.
+func (s *Session) Begin(alone bool) {
+	if s.tx.open {
+		return
+	}
+	s.tx = transaction{open: true, alone: alone}
+	s.setNow()
+}
+
+func (s *Session) setNow() {
+	s.expr.NowMicros = time.Now().UnixMicro() - pgEpochUnixMicros
+}
+
+// pgEpochUnixMicros is 2000-01-01 00:00 UTC in µs since 1970.
+const pgEpochUnixMicros = 946684800 * 1000000
+
+// Fail implements wire.Session.
+func (s *Session) Fail() {
+	if s.tx.block {
+		s.tx.failed = true
+		return
+	}
+	s.abort()
+}
+
+// Sync implements wire.Session.
+func (s *Session) Sync(ctx context.Context) error {
+	if !s.tx.open || s.tx.block {
+		return nil
+	}
+	return s.commit(ctx)
+}
+
+// TxStatus implements wire.Session.
+func (s *Session) TxStatus() byte {
+	switch {
+	case s.tx.block && s.tx.failed:
+		return 'E'
+	case s.tx.block:
+		return 'T'
+	}
+	return 'I'
+}
+
+// flushWrites commits what has been written so far.
+func (s *Session) flushWrites(ctx context.Context) error {
+	if len(s.tx.writes) == 0 {
+		return nil
+	}
+	w := &write{}
+	for _, t := range s.tx.writes {
+		if t.rows.Rows > 0 {
+			w.tables = append(w.tables, *t)
+		}
+	}
+	s.tx.writes = nil
+	err := s.eng.commitWrite(ctx, w)
+	if err == errConflict && !s.tx.alone {
+		return serializationFailure()
+	}
+	return err
+}
+
+// commit ends the transaction with its writes durable and visible.
+func (s *Session) commit(ctx context.Context) error {
+	err := s.flushWrites(ctx)
+	if err != nil {
+		s.abort()
+		return err
+	}
+	for _, k := range s.tx.local {
+		if v, ok := s.tx.saved[k]; ok {
+			_ = s.assign(settings[k], v)
+		}
+	}
+	s.end()
+	return nil
+}
+
+// abort ends the transaction without its effects.
+func (s *Session) abort() {
+	for k, v := range s.tx.saved {
+		if d := settings[k]; d != nil {
+			_ = s.assign(d, v)
+		}
+	}
+	s.end()
+}
+
+func (s *Session) end() {
+	if !s.tx.open {
+		return
+	}
+	s.tx = transaction{}
+	for n, c := range s.cursors {
+		if !c.hold {
+			c.close()
+			delete(s.cursors, n)
+		}
+	}
+	s.client.TransactionEnded()
+}
+
+// begin runs BEGIN.
+func (s *Session) begin(readOnly bool) {
+	if s.tx.block {
+		s.notice("WARNING", pgerr.New(pgerr.ActiveSQLTransaction, "there is already a transaction in progress"))
+		return
+	}
+	s.tx.block, s.tx.alone, s.tx.readOnly = true, false, readOnly
+}
+
+// endBlock runs COMMIT and ROLLBACK and returns the command tag.
+func (s *Session) endBlock(ctx context.Context, rollback bool) (string, error) {
+	if !s.tx.block {
+		s.notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
+		if rollback {
+			return "ROLLBACK", nil
+		}
+		return "COMMIT", nil
+	}
+	if rollback || s.tx.failed {
+		s.abort()
+		return "ROLLBACK", nil
+	}
+	return "COMMIT", s.commit(ctx)
+}
+
+// needBlock refuses statements that make sense in a block only.
+func (s *Session) needBlock(what string) error {
+	if !s.tx.block {
+		return pgerr.New(pgerr.NoActiveSQLTransaction, "%s can only be used in transaction blocks", what)
+	}
+	return nil
+}
+
+func (s *Session) setSavepoint(name string) {
+	sp := savepoint{name: name, rows: map[uint32]int{}}
+	for _, w := range s.tx.writes {
+		sp.rows[w.rel] = w.rows.Rows
+	}
+	s.tx.saves = append(s.tx.saves, sp)
+}
+
+func (s *Session) findSavepoint(name string) (int, error) {
+	for i := len(s.tx.saves) - 1; i >= 0; i-- {
+		if s.tx.saves[i].name == name {
+			return i, nil
+		}
+	}
+	return 0, pgerr.New(pgerr.InvalidSavepointSpecification, "savepoint \"%s\" does not exist", name)
+}
+
+// rollbackTo takes back what was written since a savepoint.
+func (s *Session) rollbackTo(name string) error {
+	i, err := s.findSavepoint(name)
+	if err != nil {
+		return err
+	}
+	sp := s.tx.saves[i]
+	s.tx.saves = s.tx.saves[:i+1]
+	for _, w := range s.tx.writes {
+		keep := vec.NewChunk(w.rows.Types(), sp.rows[w.rel])
+		keep.AppendRange(w.rows, 0, sp.rows[w.rel])
+		w.rows, w.keys = keep, nil
+	}
+	s.tx.failed = false
+	return nil
+}
