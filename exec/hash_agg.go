@@ -161,6 +161,7 @@ func (h *hashAgg) locate(c *vec.Chunk) {
 		return
 	}
 	h.keys.prepare(c)
+	h.groups.warm(h.keys.hash)
 	if !h.safe {
 		h.exact.encode(&h.exactB, c)
 	}

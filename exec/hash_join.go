@@ -30,7 +30,8 @@ const (
 	rowFlags  = 12
 	rowWeight = 16
 	rowDegree = 24
-	rowSize   = 32
+	rowSeq    = 32 // append-only sides: number of the row in its saved key
+	rowSize   = 40
 )
 
 const (
@@ -72,11 +73,16 @@ type joinSide struct {
 	observed bool // a row of this side shows whether it has a match
 	keepRows bool
 	ended    bool // batch: no more rows come
-	rows     *table
-	batch    rowBatch
-	touched  []touchedRow
-	unsaved  []uint32
-	one      *vec.Chunk
+	// loose sides never take rows away, so identical rows need not be found:
+	// every row has a record of its own, numbered for its saved entry.
+	loose   bool
+	seq     uint64
+	rows    *table
+	batch   rowBatch
+	hash    []uint64 // of the batch's rows, unless loose
+	touched []touchedRow
+	unsaved []uint32
+	one     *vec.Chunk
 }
 
 type touchedRow struct {
@@ -146,6 +152,7 @@ func newJoinSide(b *opBase, p *plan.Join, input plan.Node, keys []int, at int) *
 			s.strict = append(s.strict, k)
 		}
 	}
+	s.loose = b.ctx.Batch || input.Props().AppendOnly
 	s.rows = newTable(rowSize, s.format.keyWidth())
 	return s
 }
@@ -198,6 +205,7 @@ func (j *hashJoin) alone(d int64) bool {
 func (j *hashJoin) Push(in int, c *vec.Chunk, emit Emit) error {
 	s := j.side[in]
 	s.keyer.prepare(c)
+	j.keys.warm(s.keyer.hash)
 	probe := j.ctx.Batch && j.side[1-in].ended
 	var err error
 	if probe {
@@ -242,6 +250,7 @@ func (j *hashJoin) insert(in int, c *vec.Chunk, emit Emit) error {
 	s.vnodes.prepare(c)
 	if s.keepRows {
 		s.format.encode(&s.batch, c)
+		s.warm(c.Rows)
 	}
 	j.m.reset(c.Rows)
 	for i := range c.Rows {
@@ -249,6 +258,9 @@ func (j *hashJoin) insert(in int, c *vec.Chunk, emit Emit) error {
 		j.m.ids[i], j.m.keys[i], j.m.fresh[i] = noID, noID, false
 		if w == 0 {
 			continue
+		}
+		if w < 0 && s.loose {
+			return j.negative("a row of an append-only input")
 		}
 		if s.nullKey(c, i) {
 			if err := j.emitAlone(in, c, i, w, emit); err != nil {
@@ -265,7 +277,7 @@ func (j *hashJoin) insert(in int, c *vec.Chunk, emit Emit) error {
 		le.PutUint64(k[keyTotal+8*in:], le.Uint64(k[keyTotal+8*in:])+uint64(w))
 		j.m.keys[i] = kid
 		if s.keepRows {
-			j.m.ids[i], j.m.fresh[i] = s.insert(j, in, k, kid, s.batch.row(i), w)
+			j.m.ids[i], j.m.fresh[i] = s.insert(j, in, k, kid, i, w)
 		}
 	}
 	return j.out.flush(emit)
@@ -289,17 +301,34 @@ func (j *hashJoin) touchKey(kid uint32, k []byte, s *joinSide) {
 	le.PutUint32(k[keyFlags:], f)
 }
 
-// insert adds w to a row's weight, making its record if there is none.
-func (s *joinSide) insert(j *hashJoin, in int, k []byte, kid uint32, row []byte, w int64) (id uint32, added bool) {
-	if j.ctx.Batch {
+// warm hashes the rows of the chunk and loads where they will be looked up.
+func (s *joinSide) warm(n int) {
+	if s.loose {
+		return
+	}
+	s.hash = s.hash[:0]
+	for i := range n {
+		s.hash = append(s.hash, hashKey(s.batch.row(i)))
+	}
+	s.rows.warm(s.hash)
+}
+
+// insert adds w to the weight of row i, making its record if there is none.
+func (s *joinSide) insert(j *hashJoin, in int, k []byte, kid uint32, i int, w int64) (id uint32, added bool) {
+	row := s.batch.row(i)
+	if s.loose {
 		id, added = s.rows.addLoose(row), true
 	} else {
-		id, added = s.rows.upsert(hashKey(row), row)
+		id, added = s.rows.upsert(s.hash[i], row)
 	}
 	r := s.rows.rec(id)
 	if added {
 		le.PutUint32(r[rowKey:], kid)
 		s.link(in, k, id, r)
+		if s.loose {
+			s.seq++
+			le.PutUint64(r[rowSeq:], s.seq)
+		}
 	}
 	if !j.ctx.Batch {
 		s.touch(id, r)
@@ -334,13 +363,17 @@ func (s *joinSide) unlink(in int, k []byte, r []byte) {
 // touch remembers what a row is before the epoch changes it.
 func (s *joinSide) touch(id uint32, r []byte) {
 	f := le.Uint32(r[rowFlags:])
-	if f&joinTouched == 0 {
+	if f&joinTouched == 0 && (s.observed || !s.loose) {
 		s.touched = append(s.touched, touchedRow{id, int64(le.Uint64(r[rowWeight:])), int64(le.Uint64(r[rowDegree:]))})
 	}
 	if f&joinUnsaved == 0 {
 		s.unsaved = append(s.unsaved, id)
 	}
-	le.PutUint32(r[rowFlags:], f|joinTouched|joinUnsaved)
+	f |= joinUnsaved
+	if s.observed || !s.loose {
+		f |= joinTouched
+	}
+	le.PutUint32(r[rowFlags:], f)
 }
 
 // match pairs the inserted rows with the rows the other side holds.

@@ -2,7 +2,8 @@ package exec
 
 import "encoding/binary"
 
-// Saved entries of a hashJoin: side | row -> vnode, weight, degree; and for a
+// Saved entries of a hashJoin: side | row -> vnode, weight, degree, where the row
+// of an append-only side is followed by its number; and for a
 // side that keeps no rows, 2 | key -> vnode, total.
 const savedKey = 2
 
@@ -18,6 +19,9 @@ func (j *hashJoin) Save(w StateWriter) error {
 			f := le.Uint32(r[rowFlags:])
 			vnode := k[keyVnode]
 			key = append(append(key[:0], byte(in)), s.rows.key(id)...)
+			if s.loose {
+				key = binary.BigEndian.AppendUint64(key, le.Uint64(r[rowSeq:]))
+			}
 			if le.Uint64(r[rowWeight:]) == 0 {
 				if f&joinPersisted != 0 {
 					w.Delete(int(vnode), key)
@@ -94,6 +98,15 @@ func (j *hashJoin) Load(key, val []byte) error {
 
 func (j *hashJoin) loadRow(in int, row []byte, vnode byte, w, deg int64) error {
 	s := j.side[in]
+	var seq uint64
+	if s.loose {
+		if len(row) < 8 {
+			return errSaved
+		}
+		seq = binary.BigEndian.Uint64(row[len(row)-8:])
+		row = row[:len(row)-8]
+		s.seq = max(s.seq, seq)
+	}
 	if !s.keepRows || !s.format.valid(row) {
 		return errSaved
 	}
@@ -105,8 +118,14 @@ func (j *hashJoin) loadRow(in int, row []byte, vnode byte, w, deg int64) error {
 	k := j.keys.rec(kid)
 	k[keyVnode] = vnode
 	le.PutUint64(k[keyTotal+8*in:], le.Uint64(k[keyTotal+8*in:])+uint64(w))
-	id, added := s.rows.upsert(hashKey(row), row)
+	id, added := noID, true
+	if s.loose {
+		id = s.rows.addLoose(row)
+	} else {
+		id, added = s.rows.upsert(hashKey(row), row)
+	}
 	r := s.rows.rec(id)
+	le.PutUint64(r[rowSeq:], seq)
 	if added {
 		le.PutUint32(r[rowKey:], kid)
 		s.link(in, k, id, r)

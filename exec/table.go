@@ -22,6 +22,7 @@ type table struct {
 	keys    arena
 	subs    []subIndex
 	n       int
+	warmed  byte // keeps the loads of warm from being optimised away
 }
 
 type subIndex struct {
@@ -127,6 +128,32 @@ func (t *table) upsertInt(h uint64, key int64) (id uint32, added bool) {
 	le.PutUint64(t.recs.at(id)[t.payload:], uint64(key))
 	t.link(uint32(h), id)
 	return id, true
+}
+
+// warm loads the slots and records that lookups of the given hashes start at, so
+// that their cache misses overlap instead of queueing up one lookup after the
+// other. Small tables are in the cache anyway.
+func (t *table) warm(hashes []uint64) {
+	if t.n < splitAt {
+		return
+	}
+	var first [64]uint64
+	for len(hashes) > 0 {
+		h := hashes[:min(len(hashes), len(first))]
+		hashes = hashes[len(h):]
+		for i, x := range h {
+			if s := t.sub(uint32(x)).slots; len(s) > 0 {
+				first[i] = s[uint32(x)&uint32(len(s)-1)]
+			} else {
+				first[i] = 0
+			}
+		}
+		for _, s := range first[:len(h)] {
+			if s != 0 {
+				t.warmed += t.recs.at(uint32(s) - 1)[t.payload]
+			}
+		}
+	}
 }
 
 // addLoose adds a record that no key finds, for owners that reach their records
