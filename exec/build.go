@@ -131,6 +131,9 @@ func (t *Tree) build(p plan.Node, parent *treeNode, side int) (*treeNode, error)
 	if n.op, err = newOperator(p, &opBase{ctx: t.ctx, op: n.id, name: nodeName(p)}); err != nil {
 		return nil, err
 	}
+	if l, ok := n.op.(*limit); ok {
+		l.boundSort(n.kids[0])
+	}
 	t.wire(n)
 	t.post = append(t.post, n)
 	return n, nil
@@ -252,7 +255,13 @@ func (t *Tree) Start() error {
 				return err
 			}
 		}
-		if t.ctx.Batch && n.op != nil && len(n.kids) == 0 {
+	}
+	if !t.ctx.Batch {
+		return nil
+	}
+	// Only now, as ending a leaf seals operators above it, which must have started.
+	for _, n := range t.post {
+		if n.op != nil && len(n.kids) == 0 {
 			if err := t.end(n); err != nil {
 				return err
 			}

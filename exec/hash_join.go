@@ -58,6 +58,9 @@ type hashJoin struct {
 	pad      *rowOutput
 	m        joinMatch
 	marks    map[int]*minMark
+	notIn    bool
+	right    [2]int64 // notIn: weight of the right side, now and at the last Seal
+	nulls    [2]int64 // notIn: the same of its NULLs
 	touched  []uint32 // keys, with keyDeg
 	unsaved  []uint32 // keys of a side without rows
 }
@@ -108,11 +111,14 @@ type joinMatch struct {
 }
 
 func newHashJoin(p *plan.Join, b *opBase) (Operator, error) {
-	p, err := withoutNullAnti(p)
-	if err != nil {
-		return nil, err
+	j := &hashJoin{opBase: b, marks: map[int]*minMark{}, notIn: simpleNotIn(p)}
+	if j.notIn {
+		q := *p
+		q.Kind, q.NullSafe = plan.Anti, []bool{true}
+		p = &q
 	}
-	j := &hashJoin{opBase: b, kind: p.Kind, marks: map[int]*minMark{}}
+	p = withoutNullAnti(p)
+	j.kind = p.Kind
 	lt, rt := plan.Types(p.Left.Schema()), plan.Types(p.Right.Schema())
 	for i := range p.LeftKeys {
 		if l, r := lt[p.LeftKeys[i]], rt[p.RightKeys[i]]; l.Kind() != r.Kind() {
@@ -129,6 +135,7 @@ func newHashJoin(p *plan.Join, b *opBase) (Operator, error) {
 	j.keyDeg = observed && !j.rowDeg
 	j.side[1].keepRows = j.pairs || j.rowDeg
 	if p.Residual != nil {
+		var err error
 		if j.residual, err = expr.Compile(p.Residual); err != nil {
 			return nil, err
 		}
@@ -160,9 +167,9 @@ func newJoinSide(b *opBase, p *plan.Join, input plan.Node, keys []int, at int) *
 // withoutNullAnti turns NOT IN into an anti join: a right row keeps a left row
 // away unless the comparison of their operands is false, which it is not when
 // one of them is NULL. Null-safe keys stay keys.
-func withoutNullAnti(p *plan.Join) (*plan.Join, error) {
+func withoutNullAnti(p *plan.Join) *plan.Join {
 	if p.Kind != plan.NullAnti {
-		return p, nil
+		return p
 	}
 	q := *p
 	q.Kind, q.LeftKeys, q.RightKeys, q.NullSafe = plan.Anti, nil, nil, nil
@@ -190,7 +197,15 @@ func withoutNullAnti(p *plan.Join) (*plan.Join, error) {
 	default:
 		q.Residual = &expr.And{Args: conds}
 	}
-	return &q, nil
+	return &q
+}
+
+// simpleNotIn reports whether a join is x NOT IN (SELECT y ...) with nothing else
+// between the sides. It is then an anti join by the value, where NULLs have keys
+// like values: a row with x meets y = x and y NULL, one without meets all.
+func simpleNotIn(p *plan.Join) bool {
+	return p.Kind == plan.NullAnti && len(p.LeftKeys) == 1 && p.Residual == nil &&
+		(len(p.NullSafe) == 0 || !p.NullSafe[0])
 }
 
 // alone reports whether a row whose matches weigh d belongs to the output by
@@ -275,12 +290,23 @@ func (j *hashJoin) insert(in int, c *vec.Chunk, emit Emit) error {
 		}
 		j.touchKey(kid, k, s)
 		le.PutUint64(k[keyTotal+8*in:], le.Uint64(k[keyTotal+8*in:])+uint64(w))
+		if in == 1 && j.notIn {
+			j.countRight(c, i, w)
+		}
 		j.m.keys[i] = kid
 		if s.keepRows {
 			j.m.ids[i], j.m.fresh[i] = s.insert(j, in, k, kid, i, w)
 		}
 	}
 	return j.out.flush(emit)
+}
+
+// countRight counts a row of the right side of NOT IN.
+func (j *hashJoin) countRight(c *vec.Chunk, i int, w int64) {
+	j.right[0] += w
+	if c.Cols[j.side[1].keyer.cols[0]].IsNull(i) {
+		j.nulls[0] += w
+	}
 }
 
 // touchKey remembers the totals a key has before the epoch changes them.

@@ -114,9 +114,7 @@ func (j *hashJoin) sealRow(in int, t touchedRow, emit Emit) error {
 	}
 	before := t.degree
 	if j.keyDeg {
-		k := j.keys.rec(le.Uint32(r[rowKey:]))
-		d = int64(le.Uint64(k[keyTotal+8*(1-in):]))
-		before = int64(le.Uint64(k[keyBefore+8*(1-in):]))
+		d, before = j.matches(in, le.Uint32(r[rowKey:]))
 	}
 	var n int64
 	if j.alone(d) {
@@ -128,37 +126,90 @@ func (j *hashJoin) sealRow(in int, t touchedRow, emit Emit) error {
 	return j.aloneRow(in, t.id, n, emit)
 }
 
+// matches returns the weight of the rows of the other side that rows of a key
+// match, now and at the last Seal.
+func (j *hashJoin) matches(in int, kid uint32) (now, before int64) {
+	k := j.keys.rec(kid)
+	now = int64(le.Uint64(k[keyTotal+8*(1-in):]))
+	before = now
+	if le.Uint32(k[keyFlags:])&joinTouched != 0 {
+		before = int64(le.Uint64(k[keyBefore+8*(1-in):]))
+	}
+	switch {
+	case !j.notIn || in == 1:
+	case j.isNull(kid):
+		return j.right[0], j.right[1]
+	default:
+		now, before = now+j.nulls[0], before+j.nulls[1]
+	}
+	return now, before
+}
+
+// isNull reports whether a key of NOT IN is NULL.
+func (j *hashJoin) isNull(kid uint32) bool {
+	if j.keys.isInt {
+		return kid == j.keys.null
+	}
+	return j.side[0].keyer.format.isNull(j.keys.key(kid), 0)
+}
+
 // sealKeys emits the untouched rows of keys whose other side appeared or
 // vanished.
 func (j *hashJoin) sealKeys(emit Emit) error {
+	for _, kid := range j.touched {
+		k := j.keys.rec(kid)
+		if int64(le.Uint64(k[keyTotal:])) < 0 || int64(le.Uint64(k[keyTotal+8:])) < 0 {
+			return j.negative("a row")
+		}
+	}
 	for in, s := range j.side {
-		for _, kid := range j.touched {
-			k := j.keys.rec(kid)
-			now := int64(le.Uint64(k[keyTotal+8*(1-in):]))
-			if now < 0 {
-				return j.negative("a row")
-			}
-			was := int64(le.Uint64(k[keyBefore+8*(1-in):]))
-			if !s.observed || j.alone(now) == j.alone(was) {
-				continue
-			}
-			sign := int64(-1)
-			if j.alone(now) {
-				sign = 1
-			}
-			for id := le.Uint32(k[keyHead+4*in:]); id != 0; {
-				r := s.rows.rec(id - 1)
-				if le.Uint32(r[rowFlags:])&joinTouched == 0 {
-					if err := j.aloneRow(in, id-1, sign*int64(le.Uint64(r[rowWeight:])), emit); err != nil {
-						return err
-					}
+		if !s.observed {
+			continue
+		}
+		var err error
+		each := func(kid uint32) bool {
+			err = j.sealKey(in, kid, emit)
+			return err == nil
+		}
+		if j.notIn && (j.right[0] == 0) != (j.right[1] == 0) || (j.nulls[0] == 0) != (j.nulls[1] == 0) {
+			j.keys.visit(each) // the first or last NULL on the right concerns every row
+		} else {
+			for _, kid := range j.touched {
+				if !each(kid) {
+					break
 				}
-				id = le.Uint32(r[rowNext:])
 			}
 		}
-		if err := j.flushAlone(in, emit); err != nil {
+		if err == nil {
+			err = j.flushAlone(in, emit)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	j.right[1], j.nulls[1] = j.right[0], j.nulls[0]
+	return nil
+}
+
+// sealKey emits the untouched rows of a key if they came to match or ceased to.
+func (j *hashJoin) sealKey(in int, kid uint32, emit Emit) error {
+	s := j.side[in]
+	now, before := j.matches(in, kid)
+	if j.alone(now) == j.alone(before) {
+		return nil
+	}
+	sign := int64(-1)
+	if j.alone(now) {
+		sign = 1
+	}
+	for id := le.Uint32(j.keys.rec(kid)[keyHead+4*in:]); id != 0; {
+		r := s.rows.rec(id - 1)
+		if le.Uint32(r[rowFlags:])&joinTouched == 0 {
+			if err := j.aloneRow(in, id-1, sign*int64(le.Uint64(r[rowWeight:])), emit); err != nil {
+				return err
+			}
+		}
+		id = le.Uint32(r[rowNext:])
 	}
 	return nil
 }
@@ -180,15 +231,19 @@ func (j *hashJoin) probe(in int, c *vec.Chunk, emit Emit) error {
 		if c.Weight(i) == 0 || s.nullKey(c, i) {
 			continue
 		}
+		if in == 1 && j.notIn {
+			j.countRight(c, i, c.Weight(i))
+		}
 		kid := j.keys.find(s.keyer, i)
 		if kid == noID {
+			m.found[i] = j.unknownKey(in, c, i)
 			continue
 		}
 		m.keys[i] = kid
 		k := j.keys.rec(kid)
 		le.PutUint64(k[keyTotal+8*in:], le.Uint64(k[keyTotal+8*in:])+uint64(c.Weight(i)))
 		if j.keyDeg {
-			m.found[i] = int64(le.Uint64(k[keyTotal+8*(1-in):]))
+			m.found[i], _ = j.matches(in, kid)
 		}
 	}
 	if j.pairs || j.rowDeg {
@@ -209,6 +264,18 @@ func (j *hashJoin) probe(in int, c *vec.Chunk, emit Emit) error {
 	return j.out.flush(emit)
 }
 
+// unknownKey returns what a probing row matches whose key the other side does not
+// have: nothing, but for NOT IN.
+func (j *hashJoin) unknownKey(in int, c *vec.Chunk, i int) int64 {
+	switch {
+	case !j.notIn || in == 1:
+		return 0
+	case c.Cols[j.side[0].keyer.cols[0]].IsNull(i):
+		return j.right[0]
+	}
+	return j.nulls[0]
+}
+
 // sealBatch emits the kept rows that belong to the output by themselves.
 func (j *hashJoin) sealBatch(emit Emit) error {
 	j.m.rows, j.m.diff = j.m.rows[:0], j.m.diff[:0]
@@ -219,7 +286,7 @@ func (j *hashJoin) sealBatch(emit Emit) error {
 		var err error
 		j.keys.visit(func(kid uint32) bool {
 			k := j.keys.rec(kid)
-			total := int64(le.Uint64(k[keyTotal+8*(1-in):]))
+			total, _ := j.matches(in, kid)
 			for id := le.Uint32(k[keyHead+4*in:]); id != 0 && err == nil; {
 				r := s.rows.rec(id - 1)
 				d := total

@@ -87,6 +87,13 @@ func (j *hashJoin) Load(key, val []byte) error {
 		k[keyVnode] = val[0]
 		le.PutUint64(k[keyTotal+8:], uint64(x))
 		le.PutUint32(k[keyFlags:], joinPersisted)
+		if j.notIn {
+			j.right[0] += x
+			if j.isNull(kid) {
+				j.nulls[0] += x
+			}
+			j.right[1], j.nulls[1] = j.right[0], j.nulls[0]
+		}
 		return nil
 	}
 	deg, n := binary.Varint(val[1+m:])

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 
@@ -23,6 +24,8 @@ type sortRows struct {
 	batch  rowBatch
 	kb     []byte
 	out    *rowOutput
+	bound  int64  // rows a LIMIT above can take; 0: all
+	cut    []byte // sort key from which on rows are beyond the bound; nil: none
 }
 
 type sortRow struct {
@@ -45,6 +48,9 @@ func (s *sortRows) Push(_ int, c *vec.Chunk, _ Emit) error {
 	s.format.encode(&s.batch, c)
 	for i := range c.Rows {
 		s.kb = s.sort.append(s.kb[:0], c, i)
+		if s.cut != nil && bytes.Compare(s.kb, s.cut) >= 0 {
+			continue
+		}
 		row := s.batch.row(i)
 		r, p := s.mem.alloc(4 + len(s.kb) + len(row))
 		le.PutUint32(p, uint32(len(s.kb)))
@@ -52,7 +58,29 @@ func (s *sortRows) Push(_ int, c *vec.Chunk, _ Emit) error {
 		copy(p[4+len(s.kb):], row)
 		s.rows = append(s.rows, sortRow{keyPrefix(s.kb), r, c.Weight(i)})
 	}
+	if s.bound > 0 && int64(len(s.rows)) > 2*s.bound+vec.MaxRows {
+		s.prune()
+	}
 	return s.overBudget(s.mem.held + 24*cap(s.rows))
+}
+
+// prune drops the rows that a LIMIT above cannot reach.
+func (s *sortRows) prune() {
+	s.order()
+	n := int64(0)
+	for i, r := range s.rows {
+		if n += r.weight; n >= s.bound {
+			key, _ := s.split(r.key)
+			s.cut = bytes.Clone(key)
+			s.rows = s.rows[:i+1]
+			break
+		}
+	}
+	old := s.mem
+	s.mem = arena{}
+	for i := range s.rows {
+		s.rows[i].key = s.mem.put(old.get(s.rows[i].key))
+	}
 }
 
 func keyPrefix(k []byte) uint64 {
@@ -72,19 +100,20 @@ func (s *sortRows) split(r ref) (key, row []byte) {
 	return p[4:n], p[n:]
 }
 
-// Seal emits the rows in order.
-func (s *sortRows) Seal(_ types.Epoch, emit Emit) error {
+func (s *sortRows) order() {
 	slices.SortStableFunc(s.rows, func(a, b sortRow) int {
 		if a.prefix != b.prefix {
-			if a.prefix < b.prefix {
-				return -1
-			}
-			return 1
+			return cmp.Compare(a.prefix, b.prefix)
 		}
 		x, _ := s.split(a.key)
 		y, _ := s.split(b.key)
 		return bytes.Compare(x, y)
 	})
+}
+
+// Seal emits the rows in order.
+func (s *sortRows) Seal(_ types.Epoch, emit Emit) error {
+	s.order()
 	for _, r := range s.rows {
 		_, row := s.split(r.key)
 		if err := s.out.add(row, r.weight, emit); err != nil {
@@ -127,6 +156,24 @@ func newLimit(p *plan.Limit, b *opBase) (Operator, error) {
 		return nil, pgerr.New(pgerr.InvalidRowCountInOffset, "OFFSET must not be negative")
 	}
 	return l, nil
+}
+
+// boundSort tells a sort below, perhaps under projections, how many rows it needs
+// to keep.
+func (l *limit) boundSort(n *treeNode) {
+	for {
+		switch op := n.op.(type) {
+		case *project:
+			n = n.kids[0]
+		case *sortRows:
+			if l.left < math.MaxInt64-l.skip {
+				op.bound = max(l.skip+l.left, 1)
+			}
+			return
+		default:
+			return
+		}
+	}
 }
 
 // limitValue computes a row count; ok is false for none and NULL.
