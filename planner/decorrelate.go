@@ -54,6 +54,9 @@ func (b *binder) unApply(a *plan.Apply) plan.Node {
 	if !refersToLevel(a.Right, 1) {
 		return b.plainApply(a, lowerOuter(a.Right))
 	}
+	if n := constantRow(a); n != nil {
+		return n
+	}
 	if n := b.pullCondition(a); n != nil {
 		return n
 	}
@@ -61,6 +64,34 @@ func (b *binder) unApply(a *plan.Apply) plan.Node {
 		return n
 	}
 	return b.domainJoin(a)
+}
+
+// constantRow handles a right side of expressions only, without FROM.
+func constantRow(a *plan.Apply) plan.Node {
+	if a.Kind != plan.Left && a.Kind != plan.Inner || a.On != nil {
+		return nil
+	}
+	core := a.Right
+	exprs := identity(core)
+	for {
+		p, ok := core.(*plan.Project)
+		if !ok {
+			break
+		}
+		for i := range exprs {
+			exprs[i] = substitute(exprs[i], p.Exprs)
+		}
+		core = p.Input
+	}
+	v, ok := core.(*plan.Values)
+	if !ok || len(v.Rows) != 1 {
+		return nil
+	}
+	p := &plan.Project{Input: a.Left, Exprs: identity(a.Left), Out: slices.Clone(a.Schema())}
+	for _, e := range exprs {
+		p.Exprs = append(p.Exprs, outerToCols(substitute(e, v.Rows[0]), func(i int) int { return i }))
+	}
+	return p
 }
 
 // plainApply is a join with an uncorrelated right side.

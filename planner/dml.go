@@ -141,7 +141,7 @@ func (b *binder) defaultOf(t *catalog.Table, i int) (expr.Expr, error) {
 func (b *binder) assign(e expr.Expr, c catalog.Column, at sql.Node) (expr.Expr, error) {
 	if t := e.Type(); t.ID != types.Unknown && !expr.CanCast(t, c.Type, expr.Assignment) {
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" is of type %s but expression is of type %s", c.Name, c.Type.Base(), t.Base()).
-			WithHint("You will need to rewrite or cast the expression.").At(b.at(at))
+			WithHint("You will need to rewrite or cast the expression.").At(b.at(leftmost(at)))
 	}
 	return b.coerce(e, c.Type, expr.Assignment, at)
 }

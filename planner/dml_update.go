@@ -149,7 +149,7 @@ func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, ec *exprCont
 			return b.errAt(at, pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name)
 		}
 		if out[i] != nil {
-			return b.errAt(at, pgerr.SyntaxError, "multiple assignments to same column \"%s\"", name)
+			return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", name)
 		}
 		c := t.Columns[i]
 		var err error

@@ -187,7 +187,9 @@ func (b *binder) literal(l *sql.Literal, neg bool) (expr.Expr, error) {
 	case sql.LitFloat:
 		return b.coerce(&expr.Const{Val: text, Typ: types.TUnknown}, types.TNumeric, expr.Explicit, l)
 	case sql.LitString:
-		return &expr.Const{Val: l.Text, Typ: types.TUnknown}, nil
+		k := &expr.Const{Val: l.Text, Typ: types.TUnknown}
+		b.litAt[k] = b.at(l)
+		return k, nil
 	}
 	return nil, b.unsupported(l, "the type bit", "Use bytea, or text.")
 }
@@ -237,7 +239,7 @@ func (b *binder) boolArg(ec *exprContext, e sql.Expr, what string) (expr.Expr, e
 
 func (b *binder) asBool(x expr.Expr, at sql.Node, what string) (expr.Expr, error) {
 	if t := x.Type(); t.ID != types.Bool && t.ID != types.Unknown {
-		return nil, b.errAt(at, pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s", what, t.Base())
+		return nil, b.errAt(leftmost(at), pgerr.DatatypeMismatch, "argument of %s must be type boolean, not type %s", what, t.Base())
 	}
 	return b.coerce(x, types.TBool, expr.Implicit, at)
 }
@@ -278,8 +280,10 @@ func (b *binder) isTest(ec *exprContext, e *sql.IsTest) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if x, err = b.toText(x); err != nil {
-			return nil, err
+		if _, isParam := x.(*expr.Param); !isParam {
+			if x, err = b.toText(x); err != nil {
+				return nil, err
+			}
 		}
 		if row, ok := x.(*expr.MakeRow); ok {
 			return rowIsNull(row, e.Not), nil

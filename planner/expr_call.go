@@ -14,9 +14,35 @@ func (b *binder) coerce(e expr.Expr, t types.T, ctx expr.CastContext, at sql.Nod
 	}
 	x, err := expr.Coerce(e, t, ctx)
 	if err != nil {
-		return nil, b.placed(err, at)
+		return nil, b.literalError(err, e, at)
+	}
+	if k, ok := e.(*expr.Const); ok && k.Typ.ID == types.Unknown {
+		return b.readLiteral(k, x, at)
 	}
 	return x, nil
+}
+
+// readLiteral reads an untyped literal at once, as PostgreSQL does, also where
+// its meaning depends on the session.
+func (b *binder) readLiteral(k *expr.Const, x expr.Expr, at sql.Node) (expr.Expr, error) {
+	if _, done := x.(*expr.Const); done || b.p.Session == nil {
+		return x, nil
+	}
+	v, err := expr.EvalConst(&expr.Ctx{Session: b.p.Session}, x)
+	if err != nil {
+		return nil, b.literalError(err, k, at)
+	}
+	return &expr.Const{Val: v, Typ: x.Type()}, nil
+}
+
+// literalError places the error of a literal that cannot be read at the literal.
+func (b *binder) literalError(err error, e expr.Expr, at sql.Node) error {
+	if k, ok := e.(*expr.Const); ok {
+		if pos := b.litAt[k]; pos > 0 {
+			return pgerr.From(err).At(pos)
+		}
+	}
+	return b.placed(err, at)
 }
 
 // toText makes an untyped literal or parameter text, when no context gave it a
@@ -216,7 +242,7 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 		return b.windowCall(ec, e)
 	}
 	if isWindowOnly(e.Name) && !(expr.HasAgg(e.Name) && e.WithinGroup) {
-		return nil, b.errAt(e, pgerr.WindowingError, "window function %s requires an OVER clause", e.Name)
+		return nil, b.errAt(e, pgerr.WrongObjectType, "window function %s requires an OVER clause", e.Name)
 	}
 	if expr.HasAgg(e.Name) {
 		return b.aggCall(ec, e)

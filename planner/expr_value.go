@@ -23,7 +23,7 @@ func (b *binder) commonArgs(ec *exprContext, es []sql.Expr, what string, at sql.
 func (b *binder) unify(args []expr.Expr, what string, place func(int) sql.Node, at sql.Node) ([]expr.Expr, types.T, error) {
 	t, err := expr.CommonTypeFor(what, typesOf(args))
 	if err != nil {
-		return nil, t, b.placed(err, mismatch(args, place, at))
+		return nil, t, b.placed(err, leftmost(mismatch(args, place, at)))
 	}
 	out := make([]expr.Expr, len(args))
 	for i, a := range args {

@@ -75,7 +75,7 @@ func (b *binder) checkAliases(left, right []*rangeItem, at sql.Node) error {
 		}
 		for _, l := range left {
 			if l.relVisible && l.name == r.name && (l.schema == r.schema || l.schema == "" || r.schema == "") {
-				return b.errAt(at, pgerr.DuplicateAlias, "table name \"%s\" specified more than once", r.name)
+				return pgerr.New(pgerr.DuplicateAlias, "table name \"%s\" specified more than once", r.name)
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (b *binder) alias(a *sql.Alias, name string, cols []plan.Column, at sql.Nod
 
 func (b *binder) renameColumns(it *rangeItem, a *sql.Alias, at sql.Node) error {
 	if len(a.Columns) > len(it.cols) {
-		return b.errAt(at, pgerr.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
+		return pgerr.New(pgerr.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
 			it.name, len(it.cols), len(a.Columns))
 	}
 	for i, n := range a.Columns {

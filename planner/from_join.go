@@ -191,9 +191,9 @@ func (b *binder) usingColumn(items []*rangeItem, name, side string, te *sql.Join
 	n, c := findVisible(items, name)
 	switch {
 	case n == 0:
-		return nil, b.errAt(te, pgerr.UndefinedColumn, "column \"%s\" specified in USING clause does not exist in %s table", name, side)
+		return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" specified in USING clause does not exist in %s table", name, side)
 	case n > 1:
-		return nil, b.errAt(te, pgerr.AmbiguousColumn, "common column name \"%s\" appears more than once in %s table", name, side)
+		return nil, pgerr.New(pgerr.AmbiguousColumn, "common column name \"%s\" appears more than once in %s table", name, side)
 	}
 	return c, nil
 }

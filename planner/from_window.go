@@ -8,6 +8,9 @@ import (
 	"github.com/streamdb/streamdb/types"
 )
 
+// unixEpoch is 1970-01-01 in µs since 2000-01-01.
+const unixEpoch int64 = -946684800000000
+
 // windowTable binds TUMBLE, HOP and CUMULATE: the table's columns followed by
 // window_start and window_end. Windows are aligned to 1970-01-01.
 func (b *binder) windowTable(te *sql.WindowTable, outer *scope) (*fromPart, error) {
@@ -60,10 +63,7 @@ func (b *binder) windowTable(te *sql.WindowTable, outer *scope) (*fromPart, erro
 
 // windowBounds returns the input, made to yield a row a window, and the bounds.
 func (b *binder) windowBounds(te *sql.WindowTable, in plan.Node, ts expr.Expr, typ types.T, args []expr.Expr) (plan.Node, expr.Expr, expr.Expr, error) {
-	origin, err := b.coerce(&expr.Const{Val: "1970-01-01 00:00:00+00", Typ: types.TUnknown}, typ, expr.Explicit, te)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	var origin expr.Expr = &expr.Const{Val: unixEpoch, Typ: typ}
 	build := &chain{b: b, at: te}
 	unit, size := args[0], args[0]
 	if te.Kind != sql.Tumble {

@@ -83,7 +83,7 @@ func (p *Planner) newBinder(stream bool) *binder {
 		}
 	}
 	return &binder{p: p, text: p.Text, stream: stream, params: &paramSet{types: ts, values: p.Params, pos: map[int]int{}},
-		colAt: map[*expr.Col]colRef{}, deps: map[uint32]bool{}}
+		colAt: map[*expr.Col]colRef{}, litAt: map[*expr.Const]int{}, outAt: map[*expr.Outer]int{}, deps: map[uint32]bool{}}
 }
 
 // paramSet collects the types of $n over a statement.
@@ -97,10 +97,7 @@ type paramSet struct {
 func (s *paramSet) resolved() ([]types.T, error) {
 	for i, t := range s.types {
 		if t.ID == types.Unknown {
-			if _, used := s.pos[i+1]; !used {
-				return nil, pgerr.New(pgerr.IndeterminateDatatype, "could not determine data type of parameter $%d", i+1)
-			}
-			s.types[i] = types.TText
+			return nil, pgerr.New(pgerr.IndeterminateDatatype, "could not determine data type of parameter $%d", i+1)
 		}
 	}
 	return s.types, nil
@@ -129,6 +126,8 @@ type binder struct {
 	stream bool
 	params *paramSet
 	colAt  map[*expr.Col]colRef
+	litAt  map[*expr.Const]int // places of untyped literals
+	outAt  map[*expr.Outer]int
 	deps   map[uint32]bool
 	path   []string // overrides the session's search path inside views
 	nodes  int

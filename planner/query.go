@@ -383,7 +383,7 @@ func (b *binder) outputColumn(s sql.SortItem, r *bound) (int, error) {
 	}
 	return 0, pgerr.New(pgerr.FeatureNotSupported, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause").
 		WithDetail("Only result column names can be used, not expressions or functions.").
-		WithHint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.").At(b.at(s.Expr))
+		WithHint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.").At(b.at(leftmost(s.Expr)))
 }
 
 // ordinal resolves an integer constant of ORDER BY or GROUP BY.

@@ -99,6 +99,9 @@ func pushJoin(n *plan.Join, conds []expr.Expr) plan.Node {
 	ownLeft := n.Kind == plan.Inner || n.Kind == plan.Semi || n.Kind == plan.Right
 	ownRight := n.Kind == plan.Inner || n.Kind == plan.Semi || n.Kind == plan.Left || n.Kind == plan.Anti
 	for _, c := range plan.Conjuncts(n.Residual) {
+		if isTrue(c) {
+			continue
+		}
 		side := sideOf(c, nl)
 		movable := !mayFail(c) && !plan.IsVolatile(c)
 		switch {
@@ -144,6 +147,12 @@ func identitySafe(t types.T) bool {
 		return false
 	}
 	return true
+}
+
+// isTrue: ON true and the like.
+func isTrue(e expr.Expr) bool {
+	c, ok := e.(*expr.Const)
+	return ok && c.Val == true
 }
 
 // pushPartition moves conditions on partition columns below a window or TopN.

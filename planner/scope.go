@@ -129,7 +129,11 @@ func (b *binder) column(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
 		}
 		if e != nil {
 			if level > 0 {
-				return outward(e, level), nil
+				e = outward(e, level)
+				if o, ok := e.(*expr.Outer); ok {
+					b.outAt[o] = b.at(ref)
+				}
+				return e, nil
 			}
 			if c, ok := e.(*expr.Col); ok {
 				b.colAt[c] = colRef{b.at(ref), b.displayName(s, c.Index, name)}
@@ -242,8 +246,10 @@ func (b *binder) noColumn(sc *scope, table, name string, at sql.Node) error {
 	return err.At(b.at(at))
 }
 
+// closestColumn suggests a column by PostgreSQL's measure: at most three edits,
+// and at most half of the name written.
 func closestColumn(sc *scope, table, name string) string {
-	best, dist := "", max(1, min(3, len(name)/2))+1
+	best, dist := "", 4
 	for s := sc; s != nil; s = s.parent {
 		for _, it := range s.items {
 			if it.name == "" {
@@ -251,6 +257,9 @@ func closestColumn(sc *scope, table, name string) string {
 			}
 			for _, c := range it.cols {
 				d := catalog.Distance(name, c.name, dist)
+				if d > len(name)/2 {
+					continue
+				}
 				if table != "" && it.name != table {
 					d++
 				}

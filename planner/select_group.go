@@ -17,6 +17,8 @@ type groupSet []int
 type groupingRef struct {
 	args []expr.Expr
 	at   sql.Node
+	// places are those of the arguments.
+	places []sql.Expr
 	// index is the place among the marks of the query.
 	index int
 }
@@ -34,7 +36,7 @@ func (b *binder) groupingCall(ec *exprContext, e *sql.Grouping) (expr.Expr, erro
 	if err != nil {
 		return nil, err
 	}
-	g := &groupingRef{args: args, at: e, index: len(*ec.grouping)}
+	g := &groupingRef{args: args, at: e, places: e.Args, index: len(*ec.grouping)}
 	*ec.grouping = append(*ec.grouping, g)
 	return g, nil
 }
@@ -396,9 +398,9 @@ func (s *selection) toGroups(keys []string) error {
 		}
 	}
 	for _, m := range s.marks {
-		for _, a := range m.args {
+		for i, a := range m.args {
 			if _, ok := at[exprKey(a)]; !ok {
-				return s.b.errAt(m.at, pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level")
+				return s.b.errAt(leftmost(m.places[i]), pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level")
 			}
 		}
 	}
@@ -454,7 +456,8 @@ func (s *selection) groupSubquery(r *subRef, at map[string]int, rewrite func(exp
 		i, ok := at[exprKey(&expr.Col{Index: o.Index})]
 		if !ok {
 			if *first == nil {
-				*first = s.b.errAt(r.at, pgerr.GroupingError, "subquery uses ungrouped column \"%s\" from outer query", s.b.displayName(s.sc, o.Index, "?column?"))
+				err := pgerr.New(pgerr.GroupingError, "subquery uses ungrouped column \"%s\" from outer query", s.b.displayName(s.sc, o.Index, "?column?"))
+				*first = err.At(s.b.outAt[o]).At(s.b.at(r.at))
 			}
 			return o
 		}
