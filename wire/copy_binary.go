@@ -20,11 +20,10 @@ func (t *binaryCopy) feed(b []byte) error {
 		b = t.rest
 	}
 	n, err := t.take(b)
-	if err != nil {
-		return err
+	if err == nil {
+		t.rest = keep(t.rest, b, n)
 	}
-	t.rest = append(t.rest[:0], b[n:]...)
-	return nil
+	return err
 }
 
 func (t *binaryCopy) finish() error {

@@ -65,6 +65,7 @@ type textCopy struct {
 	ends  lineEnds
 	rest  []byte // an unfinished line
 	field []byte // scratch for unescaping
+	seen  int    // how much of rest holds no line end
 	begun bool   // the header was dealt with
 	ended bool   // \. was seen
 }
@@ -78,11 +79,18 @@ func (t *textCopy) feed(b []byte) error {
 		b = t.rest
 	}
 	n, err := t.lines(b, false)
-	if err != nil {
-		return err
+	if err == nil {
+		t.rest = keep(t.rest, b, n)
 	}
-	t.rest = append(t.rest[:0], b[n:]...)
-	return nil
+	return err
+}
+
+// keep makes rest the bytes of b from n on. rest is b's start, or apart from b.
+func keep(rest, b []byte, n int) []byte {
+	if n == 0 && len(rest) == len(b) {
+		return rest // long lines come in many pieces
+	}
+	return append(rest[:0], b[n:]...)
 }
 
 func (t *textCopy) finish() error {
@@ -115,29 +123,40 @@ func (t *textCopy) lines(b []byte, last bool) (n int, err error) {
 }
 
 // lineEnd finds the end of the first line of b and the start of the next; -1 if
-// it is not in b.
+// it is not in b. The first seen bytes are known to hold none.
 func (t *textCopy) lineEnd(b []byte, last bool) (end, next int, err error) {
-	for i := 0; i < len(b); i++ {
+	i := t.seen
+	t.seen = 0
+	for ; i < len(b); i++ {
 		switch b[i] {
 		case '\\':
+			if i+1 == len(b) && !last {
+				t.seen = i
+				return -1, 0, nil
+			}
 			if i+1 < len(b) && b[i+1] == '.' {
 				return t.dataEnd(b, i, last)
 			}
 			i++
 		case '\n', '\r':
 			n, err := t.ends.at(b, i, last)
+			if err == nil && n == 0 {
+				t.seen = i
+			}
 			if err != nil || n == 0 {
 				return -1, 0, err
 			}
 			return i, i + n, nil
 		}
 	}
+	t.seen = len(b)
 	return -1, 0, nil
 }
 
 // dataEnd handles the \. at b[i]: before it may stand a last line.
 func (t *textCopy) dataEnd(b []byte, i int, last bool) (end, next int, err error) {
 	if i+2 == len(b) && !last {
+		t.seen = i
 		return -1, 0, nil
 	}
 	if i+2 < len(b) && b[i+2] != '\n' && b[i+2] != '\r' {
@@ -273,154 +292,4 @@ func digits(b []byte, base, n int) (v byte, read int) {
 		read++
 	}
 	return v, read
-}
-
-// csvCopy reads COPY's CSV format. Quoted values may hold line ends.
-type csvCopy struct {
-	rows   *copyRows
-	eol    lineEnds
-	rest   []byte
-	begun  bool
-	ended  bool
-	fields [][]byte // of the current record; slices of buf
-	quoted []bool
-	ends   []int
-	buf    []byte
-}
-
-func (t *csvCopy) feed(b []byte) error {
-	if len(t.rest) > 0 {
-		t.rest = append(t.rest, b...)
-		b = t.rest
-	}
-	n, err := t.records(b, false)
-	if err != nil {
-		return err
-	}
-	t.rest = append(t.rest[:0], b[n:]...)
-	return nil
-}
-
-func (t *csvCopy) finish() error {
-	_, err := t.records(t.rest, true)
-	return err
-}
-
-func (t *csvCopy) records(b []byte, last bool) (n int, err error) {
-	for n < len(b) && !t.ended {
-		size, lines, open, err := t.scan(b[n:], last)
-		if err != nil {
-			return n, err
-		}
-		if open && last {
-			t.rows.line++
-			t.rows.quote(b[n:])
-			return n, pgerr.New(pgerr.BadCopyFileFormat, "unterminated CSV quoted field")
-		}
-		if size < 0 {
-			return n, nil
-		}
-		t.rows.line++
-		if err := t.record(b[n : n+size]); err != nil {
-			return n, err
-		}
-		t.rows.line += lines
-		n += size
-	}
-	if t.ended {
-		return len(b), nil
-	}
-	return n, nil
-}
-
-// scan splits the first record of b into fields and returns its size with the
-// line end; -1 if its end is not in b. lines counts line ends inside quotes.
-func (t *csvCopy) scan(b []byte, last bool) (size int, lines int64, open bool, err error) {
-	f := &t.rows.cp.Format
-	t.buf, t.ends, t.quoted = t.buf[:0], t.ends[:0], t.quoted[:0]
-	in, wasQuoted := false, false
-	endField := func() {
-		t.ends, t.quoted = append(t.ends, len(t.buf)), append(t.quoted, wasQuoted)
-		wasQuoted = false
-	}
-	for i := 0; i < len(b); i++ {
-		x := b[i]
-		switch {
-		case in && x == f.Escape && (i+1 < len(b) && (b[i+1] == f.Quote || b[i+1] == f.Escape)):
-			i++
-			t.buf = append(t.buf, b[i])
-		case in && x == f.Escape && i+1 == len(b) && !last:
-			return -1, 0, false, nil // what it escapes is still to come
-		case x == f.Quote:
-			in = !in
-			wasQuoted = true
-		case in:
-			if x == '\n' && t.eol.eol == "\n" || x == '\r' && t.eol.eol != "\n" {
-				lines++
-			}
-			t.buf = append(t.buf, x)
-		case x == f.Delimiter:
-			endField()
-		case x == '\n' || x == '\r':
-			n, err := t.eol.at(b, i, last)
-			if err != nil || n == 0 {
-				return -1, 0, false, err
-			}
-			endField()
-			return i + n, lines, false, nil
-		default:
-			t.buf = append(t.buf, x)
-		}
-	}
-	if in || !last {
-		return -1, 0, in, nil
-	}
-	endField()
-	return len(b), lines, false, nil
-}
-
-func (t *csvCopy) record(line []byte) error {
-	r, f := t.rows, &t.rows.cp.Format
-	line = bytes.TrimRight(line, "\r\n")
-	if string(line) == `\.` {
-		t.ended = true
-		return nil
-	}
-	t.fields = t.fields[:0]
-	from := 0
-	for _, end := range t.ends {
-		t.fields = append(t.fields, t.buf[from:end:end])
-		from = end
-	}
-	if !t.begun {
-		t.begun = true
-		if f.Header {
-			names := make([]string, len(t.fields))
-			for i, b := range t.fields {
-				names[i] = string(b)
-			}
-			return r.header(names)
-		}
-	}
-	n := len(r.cp.Columns)
-	if len(t.fields) > n && !(n == 0 && len(line) == 0) {
-		return r.extra(line)
-	}
-	for k := range n {
-		if k >= len(t.fields) {
-			return r.missing(k, line)
-		}
-		fld := t.fields[k]
-		null := string(fld) == f.Null &&
-			(!t.quoted[k] && !(f.ForceNotNull != nil && f.ForceNotNull[k]) || t.quoted[k] && f.ForceNull != nil && f.ForceNull[k])
-		if null {
-			fld = nil
-		} else if fld == nil {
-			fld = []byte{}
-		}
-		if err := r.text(k, fld); err != nil {
-			return err
-		}
-	}
-	return r.endRow()
 }
