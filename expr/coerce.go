@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"strings"
+
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
@@ -49,7 +51,7 @@ func literal(k *Const, to types.T, ctx CastContext) (Expr, error) {
 	if lengthLater {
 		base = to.Base()
 	}
-	if sessionText(to) {
+	if sessionText(to) && !plainDate(s, to) {
 		// The value depends on the session's time zone or catalog.
 		return &Cast{Arg: &Const{Val: s, Typ: types.TText}, To: to, Explicit: ctx == Explicit}, nil
 	}
@@ -62,6 +64,26 @@ func literal(k *Const, to types.T, ctx CastContext) (Expr, error) {
 		return &Cast{Arg: c, To: to, Explicit: ctx == Explicit}, nil
 	}
 	return c, nil
+}
+
+// plainDate reports whether a literal is a date or time whatever the session:
+// digits, with an offset of its own where the type has a zone.
+func plainDate(s string, t types.T) bool {
+	switch t.ID {
+	case types.Date, types.Time, types.Timestamp, types.Timestamptz:
+	default:
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= '0' && c <= '9' || c == '-' || c == ':' || c == '.' || c == '+' || c == ' ' || c == 'T' || c == 'Z') {
+			return false
+		}
+	}
+	if t.ID != types.Timestamptz {
+		return true
+	}
+	return len(s) > 10 && (s[len(s)-1] == 'Z' || strings.LastIndexAny(s, "+-") > 10)
 }
 
 // sessionText reports whether reading text as t depends on the session.

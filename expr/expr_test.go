@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -15,7 +16,11 @@ func lit(t *testing.T, text, typ string) Expr {
 	if typ == "" {
 		return &Const{Val: text, Typ: types.TUnknown}
 	}
-	ty, ok := types.ByName(typ)
+	name, isArray := strings.CutSuffix(typ, "[]")
+	ty, ok := types.ByName(name)
+	if isArray {
+		ty = types.ArrayOf(ty.ID)
+	}
 	if !ok {
 		t.Fatalf("type %s", typ)
 	}

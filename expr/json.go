@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -158,6 +159,9 @@ func jsonFuncs() []*Func {
 		return r.putI4(types.JSONLen(r.b(0)))
 	})
 	both("json_strip_nulls", one, tJSON, func(r *row, t types.T) error {
+		if t.ID == types.JSON {
+			return r.putB(stripNulls(nil, r.b(0)))
+		}
 		return r.putB(types.AppendJSONBStripNulls(nil, r.b(0)))
 	})
 	for _, text := range []bool{false, true} {
@@ -182,6 +186,38 @@ func jsonFuncs() []*Func {
 		safe(fn("jsonb_exists", ts(tJSONB, tText), types.TBool, func(r *row) error { return r.putBool(types.JSONBExists(r.b(0), r.s(1))) })),
 	)
 	return append(out, jsonBuildFuncs()...)
+}
+
+// stripNulls writes json text compactly without the members that are null.
+func stripNulls(dst, b []byte) []byte {
+	sep := false
+	comma := func() {
+		if sep {
+			dst = append(dst, ',')
+		}
+		sep = true
+	}
+	switch firstByte(b) {
+	case '{':
+		dst = append(dst, '{')
+		types.JSONObjectEach(b, func(k, v []byte) bool {
+			if firstByte(v) != 'n' {
+				comma()
+				dst = stripNulls(append(append(dst, k...), ':'), v)
+			}
+			return true
+		})
+		return append(dst, '}')
+	case '[':
+		dst = append(dst, '[')
+		types.JSONArrayEach(b, func(v []byte) bool {
+			comma()
+			dst = stripNulls(dst, v)
+			return true
+		})
+		return append(dst, ']')
+	}
+	return append(dst, bytes.TrimSpace(b)...)
 }
 
 // jsonbEdit makes jsonb_set and jsonb_insert, whose last argument has a default.

@@ -30,10 +30,36 @@ func ResolveFunc(name string, args []types.T) (*Func, error) {
 	case 1:
 		return best.fn.target(), nil
 	case 0:
+		if f := castFunc(name, args); f != nil {
+			return f, nil
+		}
 		return nil, noFunction("function", name, args)
 	}
 	return nil, pgerr.New(pgerr.AmbiguousFunction, "function %s is not unique", signature(name, args)).
 		WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+}
+
+// castFunc is a cast written as a call of the type's name: date(x), text(x).
+func castFunc(name string, args []types.T) *Func {
+	if len(args) != 1 {
+		return nil
+	}
+	to, ok := types.ByName(name)
+	if !ok || to.TypName() != name || to.ID == types.Void || to.ID == types.Record {
+		return nil
+	}
+	from := args[0]
+	if from.ID == types.Unknown {
+		from = to
+	}
+	if !CanCast(from, to, Explicit) {
+		return nil
+	}
+	f := &Func{Name: name, Args: ts(from), Ret: to, MayFail: !safeCast(from, to), Eval: castKernel(from, to, true)}
+	if castIsStable(from, to) {
+		f.Volatility = Stable
+	}
+	return f
 }
 
 func noFunction(what, name string, args []types.T) error {

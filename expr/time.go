@@ -81,6 +81,7 @@ func timeFuncs() []*Func {
 		fn("time_bucket", ts(tIv, tTS), tTS, dateBin), fn("time_bucket", ts(tIv, tTSTZ), tTSTZ, dateBin),
 		{Name: "make_interval", Args: ts(tI4, tI4, tI4, tI4, tI4, tI4, tF8), Optional: 7, Ret: tIv, MayFail: true, Eval: rows(makeInterval)},
 	}
+	out = append(out, overlapsFuncs()...)
 	out = append(out, truncFuncs()...)
 	out = append(out, formatFuncs()...)
 	return append(out, extractFuncs()...)
@@ -256,4 +257,83 @@ func formatFuncs() []*Func {
 			return r.putI4(int(d))
 		}),
 	}
+}
+
+// overlapsFuncs are (a, b) OVERLAPS (c, d). Ends may be intervals; a range may
+// be given backwards, and NULL ends are looked through where the rest decides.
+func overlapsFuncs() []*Func {
+	var out []*Func
+	for _, t := range ts(tTS, tTSTZ, tTime) {
+		for _, ends := range [][2]types.T{{t, t}, {tIv, tIv}, {t, tIv}, {tIv, t}} {
+			f := fnNulls("overlaps", ts(t, ends[0], t, ends[1]), tBool, func(r *row) error {
+				return overlaps(r, t)
+			})
+			if t.ID == types.Timestamptz {
+				stable(f)
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func overlaps(r *row, t types.T) error {
+	// end returns the bounds of a range in order; ok false: NULL.
+	bound := func(k int) (int64, bool, error) {
+		if r.isNull(k) {
+			return 0, false, nil
+		}
+		if r.typ(k).ID != types.Interval {
+			return r.i8(k), true, nil
+		}
+		if r.isNull(k - 1) {
+			return 0, false, nil
+		}
+		if t.ID == types.Time {
+			return types.TimeAdd(r.i8(k-1), r.iv(k)), true, nil
+		}
+		var z *types.Zone
+		if t.ID == types.Timestamptz {
+			z = r.zone()
+		}
+		v, err := addInterval(r.i8(k-1), r.iv(k), z)
+		return v, true, err
+	}
+	var v [4]int64
+	var ok [4]bool
+	for k := range v {
+		var err error
+		if v[k], ok[k], err = bound(k); err != nil {
+			return err
+		}
+	}
+	for k := 0; k < 4; k += 2 { // order each range, a NULL end last
+		switch {
+		case !ok[k] && !ok[k+1]:
+			return r.null()
+		case !ok[k], ok[k+1] && v[k] > v[k+1]:
+			v[k], v[k+1], ok[k], ok[k+1] = v[k+1], v[k], ok[k+1], ok[k]
+		}
+	}
+	a, b := 0, 2
+	switch {
+	case v[a] == v[b]:
+		if !ok[a+1] || !ok[b+1] {
+			return r.null()
+		}
+		return r.putBool(true)
+	case v[a] > v[b]:
+		a, b = b, a
+	}
+	// Range a begins first: they overlap if it lasts beyond b's start.
+	if ok[a+1] {
+		if v[b] < v[a+1] {
+			return r.putBool(true)
+		}
+		if !ok[b+1] {
+			return r.null()
+		}
+		return r.putBool(false)
+	}
+	return r.null()
 }
