@@ -77,12 +77,13 @@ var systemRelations = sync.OnceValue(func() []systemRelation {
 // systemType maps the types of system columns that have no type of their own
 // to ones whose text is the same or as close as it gets.
 func systemType(name string) types.T {
+	if name == "char" { // to SQL that is character
+		return types.TChar
+	}
 	if t, ok := types.ByName(name); ok && name != "anyarray" {
 		return t
 	}
 	switch name {
-	case "char":
-		return types.TChar
 	case "xid":
 		return types.TOid
 	case "int2vector":

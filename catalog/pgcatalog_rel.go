@@ -159,6 +159,23 @@ func IndexDefinition(s *Snapshot, oid uint32) (string, bool) {
 	return "", false
 }
 
+// KeyIndex finds the index behind a primary key or a unique constraint, which
+// is no object of its own: by OID, or by schema and name where oid is 0.
+func KeyIndex(s *Snapshot, oid uint32, schema, name string) (found uint32, foundSchema, foundName string, ok bool) {
+	for _, t := range All[*Table](s) {
+		keys := t.Unique
+		if t.PrimaryKey != nil {
+			keys = append([]Key{*t.PrimaryKey}, keys...)
+		}
+		for _, k := range keys {
+			if oid != 0 && k.OID == oid || oid == 0 && t.Schema == schema && k.Name == name {
+				return k.OID, t.Schema, k.Name, true
+			}
+		}
+	}
+	return 0, "", "", false
+}
+
 func namespaceOID(s *Snapshot, name string) uint32 {
 	if n := s.Schema(name); n != nil {
 		return n.OID

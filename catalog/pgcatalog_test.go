@@ -220,6 +220,37 @@ func TestOIDsAreUnique(t *testing.T) {
 	}
 }
 
+func TestSystemColumnTypes(t *testing.T) {
+	s := New(Builtins()...)
+	for _, tc := range []struct {
+		relation, column string
+		want             types.T
+	}{
+		{"pg_class", "relkind", types.TChar}, {"pg_class", "relname", types.TName}, {"pg_class", "oid", types.TOid},
+		{"pg_type", "typinput", types.T{ID: types.Regproc, Mod: -1}}, {"pg_proc", "proargnames", types.ArrayOf(types.Text)},
+		{"pg_proc", "proargmodes", types.ArrayOf(types.Char)}, {"pg_settings", "name", types.TText},
+		{"pg_stat_activity", "backend_start", types.TTimestamptz}, {"pg_timezone_names", "utc_offset", types.TInterval},
+	} {
+		cols := s.Get("pg_catalog", tc.relation).(Relation).Cols()
+		if got := cols[ColumnIndex(cols, tc.column)].Type; got != tc.want {
+			t.Errorf("%s.%s is %s, want %s", tc.relation, tc.column, got, tc.want)
+		}
+	}
+}
+
+func TestKeyIndex(t *testing.T) {
+	s := shop(t).Snapshot
+	if _, schema, name, ok := KeyIndex(s, 16391, "", ""); !ok || schema != "public" || name != "orders_v_key" {
+		t.Errorf("by OID: %s.%s, %v", schema, name, ok)
+	}
+	if oid, _, _, ok := KeyIndex(s, 0, "public", "orders_pkey"); !ok || oid != 16390 {
+		t.Errorf("by name: %d, %v", oid, ok)
+	}
+	if _, _, _, ok := KeyIndex(s, 16388, "", ""); ok {
+		t.Error("a table taken for an index")
+	}
+}
+
 func BenchmarkAttributes(b *testing.B) {
 	c := shop(b)
 	v := c.Snapshot.Get("pg_catalog", "pg_attribute").(*VirtualTable)
