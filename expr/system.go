@@ -81,9 +81,15 @@ func searchPath(s *Session, implicit bool) []string {
 		out = append(out, "pg_catalog")
 	}
 	for _, p := range s.SearchPath {
-		if p != "$user" && p != `"$user"` {
-			out = append(out, p)
+		if p == "$user" || p == `"$user"` {
+			continue
 		}
+		if s.Catalog != nil {
+			if _, ok := s.Catalog.NamespaceOID(p); !ok {
+				continue
+			}
+		}
+		out = append(out, p)
 	}
 	return out
 }
