@@ -2,7 +2,7 @@ package json
 
 import (
 	"bytes"
-	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/streamdb/streamdb/connector"
@@ -17,43 +17,55 @@ type Decoder struct {
 	cols   []connector.Column
 	names  map[string]int
 	folded map[string]int
-	vals   []span // of the present record, by column
-	next   int    // where the next field is expected: records repeat their order
-	buf    []byte
+	seen   []field // the fields of earlier records by their place
+	vals   []span  // of the present record, by column
+	name   []byte  // an unescaped or folded field name
+	text   []byte  // an unescaped string
 	opt    types.Options
 }
 
-// span is a field's raw value in the record; to 0: missing.
-type span struct{ from, to int }
+// field is what the n-th field of records was: records mostly repeat the order
+// of their fields, which saves the look-up.
+type field struct {
+	name  string
+	col   int // -1: none
+	exact bool
+}
+
+// maxSeen bounds the memory of fields.
+const maxSeen = 256
+
+// span is a field's raw value in the record; to 0: missing. Exact tells that the
+// field's name is the column's to the letter.
+type span struct {
+	from, to int
+	exact    bool
+}
 
 // NewDecoder makes a decoder of the given columns.
 func NewDecoder(cols []connector.Column) *Decoder {
 	d := &Decoder{cols: cols, names: map[string]int{}, folded: map[string]int{}, vals: make([]span, len(cols))}
 	for i, c := range cols {
 		d.names[c.Name] = i
-		d.folded[strings.ToLower(c.Name)] = i
+		d.folded[string(appendFolded(nil, []byte(c.Name)))] = i
 	}
 	return d
 }
 
 // Append appends the object's fields to the columns at of c, one value each, and
-// leaves the weight to the caller. On error nothing is appended.
+// leaves the weight to the caller. On error nothing is appended. Rec is not kept.
 func (d *Decoder) Append(c *vec.Chunk, at []int, rec []byte) error {
-	for i := range d.vals {
-		d.vals[i] = span{}
-	}
+	clear(d.vals)
 	if err := d.fields(rec); err != nil {
 		return err
 	}
 	for i, s := range d.vals {
 		v := c.Cols[at[i]]
-		err := error(nil)
 		if s.to == 0 {
 			v.AppendNull()
-		} else {
-			err = d.value(v, rec[s.from:s.to])
+			continue
 		}
-		if err != nil {
+		if err := d.value(v, rec[s.from:s.to]); err != nil {
 			for _, k := range at {
 				vec.Truncate(c.Cols[k], c.Rows)
 			}
@@ -63,11 +75,12 @@ func (d *Decoder) Append(c *vec.Chunk, at []int, rec []byte) error {
 	return nil
 }
 
+// short makes text for a message of a piece of a record.
 func short(b []byte) string {
 	if len(b) > 100 {
-		return string(bytes.ToValidUTF8(b[:100], nil)) + "..."
+		return string(bytes.ToValidUTF8(b[:100], []byte("?"))) + "..."
 	}
-	return string(bytes.ToValidUTF8(b, nil))
+	return string(bytes.ToValidUTF8(b, []byte("?")))
 }
 
 // fields finds the values of the columns in the record. Of repeated fields the
@@ -78,16 +91,9 @@ func (d *Decoder) fields(b []byte) error {
 		return errSyntax(b, i)
 	}
 	i = space(b, i+1)
-	d.next = 0
-	for first := true; ; first = false {
-		if i < len(b) && b[i] == '}' {
+	for n := 0; ; n++ {
+		if i < len(b) && b[i] == '}' && n == 0 {
 			break
-		}
-		if !first {
-			if i >= len(b) || b[i] != ',' {
-				return errSyntax(b, i)
-			}
-			i = space(b, i+1)
 		}
 		if i >= len(b) || b[i] != '"' {
 			return errSyntax(b, i)
@@ -96,7 +102,7 @@ func (d *Decoder) fields(b []byte) error {
 		if err != nil {
 			return err
 		}
-		col := d.column(b[i+1:e], escaped)
+		f := d.field(n, b[i+1:e], escaped)
 		if i = space(b, e+1); i >= len(b) || b[i] != ':' {
 			return errSyntax(b, i)
 		}
@@ -104,10 +110,17 @@ func (d *Decoder) fields(b []byte) error {
 		if e, err = value(b, i); err != nil {
 			return err
 		}
-		if col >= 0 {
-			d.vals[col] = span{i, e}
+		if f.col >= 0 && (f.exact || !d.vals[f.col].exact) {
+			d.vals[f.col] = span{i, e, f.exact}
 		}
-		i = space(b, e)
+		if i = space(b, e); i < len(b) && b[i] == ',' {
+			i = space(b, i+1)
+			continue
+		}
+		if i >= len(b) || b[i] != '}' {
+			return errSyntax(b, i)
+		}
+		break
 	}
 	if i = space(b, i+1); i != len(b) {
 		return errSyntax(b, i)
@@ -115,201 +128,59 @@ func (d *Decoder) fields(b []byte) error {
 	return nil
 }
 
-// column returns the column a field belongs to, or -1.
-func (d *Decoder) column(name []byte, escaped bool) int {
+// field returns the column the n-th field belongs to.
+func (d *Decoder) field(n int, name []byte, escaped bool) field {
+	if n < len(d.seen) && d.seen[n].name == string(name) {
+		return d.seen[n]
+	}
 	if escaped {
-		name = types.JSONUnquote(append(append([]byte{'"'}, name...), '"'))
+		var err error
+		if d.name, err = appendUnescaped(d.name[:0], name); err != nil {
+			return field{col: -1} // no column is named like that
+		}
+		return d.lookUp(d.name)
 	}
-	if d.next < len(d.cols) && d.cols[d.next].Name == string(name) {
-		d.next++
-		return d.next - 1
+	f := d.lookUp(name)
+	if n == len(d.seen) && n < maxSeen {
+		f.name = string(name)
+		d.seen = append(d.seen, f)
 	}
+	return f
+}
+
+func (d *Decoder) lookUp(name []byte) field {
 	if i, ok := d.names[string(name)]; ok {
-		d.next = i + 1
-		return i
+		return field{col: i, exact: true}
 	}
-	for _, c := range name {
-		if c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf {
-			if i, ok := d.folded[strings.ToLower(string(name))]; ok {
-				return i
+	if len(d.folded) > 0 {
+		d.name = appendFolded(d.name[:0], name)
+		if i, ok := d.folded[string(d.name)]; ok {
+			return field{col: i}
+		}
+	}
+	return field{col: -1}
+}
+
+// appendFolded appends the name in lower case. Dst may be the start of name.
+func appendFolded(dst, name []byte) []byte {
+	for len(name) > 0 {
+		if c := name[0]; c < utf8.RuneSelf {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
 			}
-			break
+			dst, name = append(dst, c), name[1:]
+			continue
 		}
-	}
-	return -1
-}
-
-// value appends one raw JSON value.
-func (d *Decoder) value(v vec.Vector, raw []byte) error {
-	if raw[0] == 'n' {
-		v.AppendNull()
-		return nil
-	}
-	switch c := v.(type) {
-	case *vec.Col[int64]:
-		if c.Typ.ID == types.Int8 {
-			if n, ok := parseInt(raw); ok {
-				c.Vals = append(c.Vals, n)
-				return nil
-			}
+		r, n := utf8.DecodeRune(name)
+		name = name[n:]
+		// A lower case form may be longer than its capital, which must not
+		// overwrite what is still to be read.
+		if l := unicode.ToLower(r); utf8.RuneLen(l) == n {
+			r = l
+		} else if r == utf8.RuneError && n == 1 {
+			r = '?'
 		}
-	case *vec.Col[int32]:
-		if c.Typ.ID == types.Int4 {
-			if n, ok := parseInt(raw); ok && int64(int32(n)) == n {
-				c.Vals = append(c.Vals, int32(n))
-				return nil
-			}
-		}
-	case *vec.Col[bool]:
-		if raw[0] == 't' || raw[0] == 'f' {
-			c.Vals = append(c.Vals, raw[0] == 't')
-			return nil
-		}
-	case *vec.Bytes:
-		if done, err := d.bytes(c, raw); done || err != nil {
-			return err
-		}
+		dst = utf8.AppendRune(dst, r)
 	}
-	return d.parse(v, raw)
-}
-
-// parseInt reads a plain integer of at most 18 digits.
-func parseInt(b []byte) (int64, bool) {
-	neg := b[0] == '-'
-	if neg {
-		b = b[1:]
-	}
-	if len(b) == 0 || len(b) > 18 {
-		return 0, false
-	}
-	var n int64
-	for _, c := range b {
-		if c-'0' > 9 {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	if neg {
-		n = -n
-	}
-	return n, true
-}
-
-// bytes appends text, json and jsonb without a detour.
-func (d *Decoder) bytes(c *vec.Bytes, raw []byte) (done bool, err error) {
-	switch c.Typ.ID {
-	case types.Text:
-		s := raw
-		if raw[0] == '"' {
-			if s, err = d.unquote(raw); err != nil {
-				return false, err
-			}
-		}
-		c.Append(s)
-		return true, nil
-	case types.JSON:
-		c.Append(raw)
-		return true, nil
-	case types.JSONB:
-		n := len(c.Data)
-		out, err := types.AppendJSONB(c.Data, string(raw))
-		if err != nil {
-			c.Data = c.Data[:n]
-			return false, err
-		}
-		c.Data = out
-		c.Finish()
-		return true, nil
-	}
-	return false, nil
-}
-
-// unquote returns the value of a JSON string; it is borrowed until the next call.
-func (d *Decoder) unquote(raw []byte) ([]byte, error) {
-	s := raw[1 : len(raw)-1]
-	if bytes.IndexByte(s, '\\') >= 0 {
-		s = types.JSONUnquote(raw)
-	}
-	if !utf8.Valid(s) {
-		return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\"")
-	}
-	return s, nil
-}
-
-// parse reads a value by the text form of the column's type: numbers and
-// booleans as they stand, strings without their quotes; arrays of scalars become
-// SQL arrays.
-func (d *Decoder) parse(v vec.Vector, raw []byte) error {
-	t := v.Type()
-	text := raw
-	switch {
-	case raw[0] == '"':
-		s, err := d.unquote(raw)
-		if err != nil {
-			return err
-		}
-		text = s
-	case raw[0] == '[' && t.ID == types.Array:
-		text = arrayText(raw)
-	case raw[0] == '{' || raw[0] == '[':
-		return pgerr.New(pgerr.DatatypeMismatch, "a JSON %s is not a value of type %s", kindName(raw[0]), t)
-	}
-	if isIntegral(t) && raw[0] != '"' {
-		text = integral(text)
-	}
-	x, err := types.ParseText(t, string(text), &d.opt)
-	if err != nil {
-		return err
-	}
-	v.AppendDatum(x)
-	return nil
-}
-
-func kindName(c byte) string {
-	if c == '{' {
-		return "object"
-	}
-	return "array"
-}
-
-func isIntegral(t types.T) bool {
-	return t.ID == types.Int2 || t.ID == types.Int4 || t.ID == types.Int8
-}
-
-// integral drops a fraction of zeros, which some producers write for integers.
-func integral(b []byte) []byte {
-	if i := bytes.IndexByte(b, '.'); i > 0 && len(bytes.Trim(b[i+1:], "0")) == 0 {
-		return b[:i]
-	}
-	return b
-}
-
-// arrayText rewrites a JSON array as the text form of a SQL array.
-func arrayText(raw []byte) []byte {
-	out := []byte{'{'}
-	n := 0
-	types.JSONArrayEach(raw, func(val []byte) bool {
-		if n++; n > 1 {
-			out = append(out, ',')
-		}
-		switch val[0] {
-		case 'n':
-			out = append(out, "NULL"...)
-		case '[':
-			out = append(out, arrayText(val)...)
-		case '"':
-			out = append(out, '"')
-			for _, c := range types.JSONUnquote(val) {
-				if c == '"' || c == '\\' {
-					out = append(out, '\\')
-				}
-				out = append(out, c)
-			}
-			out = append(out, '"')
-		default:
-			out = append(out, val...)
-		}
-		return true
-	})
-	return append(out, '}')
+	return dst
 }

@@ -1,16 +1,20 @@
 package json
 
 import (
+	"bytes"
+
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
 
-// Encoder writes rows as objects: numbers and booleans as JSON has them, jsonb as
-// it is, arrays as arrays, everything else as the string of its text form, with
-// times in UTC.
+// Encoder writes rows as objects, values as to_json of PostgreSQL does in time
+// zone UTC: numbers with their scale, booleans, json as it is, arrays as arrays,
+// dates and times in ISO 8601, and everything else as the string of its text
+// form. It belongs to one goroutine.
 type Encoder struct {
 	heads [][]byte // `"name":`
+	text  []byte
 	opt   types.Options
 }
 
@@ -51,74 +55,142 @@ func (e *Encoder) value(dst []byte, v vec.Vector, i int) []byte {
 	t := v.Type()
 	switch c := v.(type) {
 	case *vec.Col[int64]:
-		if t.ID == types.Int8 || t.ID == types.Oid {
-			return types.AppendInt(dst, c.Vals[i])
-		}
-		n := len(dst)
-		dst = append(dst, '"')
-		return append(types.AppendTextInt64(dst[:n+1], t, c.Vals[i], &e.opt), '"')
+		return e.int64(dst, t, c.Vals[i])
 	case *vec.Col[int32]:
-		if t.ID == types.Int4 {
-			return types.AppendInt(dst, int64(c.Vals[i]))
-		}
+		return e.int32(dst, t, c.Vals[i])
 	case *vec.Col[int16]:
 		return types.AppendInt(dst, int64(c.Vals[i]))
+	case *vec.Col[float64]:
+		e.text = types.AppendFloat64(e.text[:0], c.Vals[i])
+		return appendNumber(dst, e.text)
 	case *vec.Col[bool]:
-		if c.Vals[i] {
-			return append(dst, "true"...)
-		}
-		return append(dst, "false"...)
+		return appendBool(dst, c.Vals[i])
 	case *vec.Bytes:
-		b := c.At(i)
-		switch t.ID {
-		case types.JSON, types.JSONB:
-			return append(dst, b...)
-		case types.Text, types.Varchar, types.Bpchar, types.Name:
-			return types.AppendJSONString(dst, b)
-		}
+		return e.bytes(dst, t, c.At(i))
 	}
 	return e.datum(dst, t, v.Datum(i))
 }
 
-func (e *Encoder) datum(dst []byte, t types.T, d types.Datum) []byte {
-	if d == nil {
-		return append(dst, "null"...)
-	}
-	if t.ID == types.Array {
-		return e.array(dst, t, d)
-	}
-	text := types.AppendText(nil, t, d, &e.opt)
-	if isNumber(t) && len(text) > 0 && (text[0] == '-' && len(text) > 1 && text[1]-'0' <= 9 || text[0]-'0' <= 9) {
-		return append(dst, text...)
-	}
-	if t.ID == types.Bool {
-		if d.(bool) {
-			return append(dst, "true"...)
-		}
-		return append(dst, "false"...)
-	}
-	if t.ID == types.JSONB || t.ID == types.JSON {
-		return append(dst, text...)
-	}
-	return types.AppendJSONString(dst, text)
-}
-
-// isNumber: NaN and the infinities of these types become strings.
-func isNumber(t types.T) bool {
+func (e *Encoder) int64(dst []byte, t types.T, x int64) []byte {
 	switch t.ID {
-	case types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric, types.Oid:
-		return true
+	case types.Int8, types.Oid:
+		return types.AppendInt(dst, x)
+	case types.Timestamp, types.Timestamptz:
+		return appendISO(dst, x, t.ID == types.Timestamptz)
 	}
-	return false
+	dst = append(dst, '"')
+	return append(types.AppendTextInt64(dst, t, x, &e.opt), '"')
 }
 
-func (e *Encoder) array(dst []byte, t types.T, d types.Datum) []byte {
+func (e *Encoder) int32(dst []byte, t types.T, x int32) []byte {
+	if t.ID != types.Date {
+		return types.AppendInt(dst, int64(x))
+	}
+	dst = append(dst, '"')
+	return append(types.AppendDate(dst, x), '"')
+}
+
+// appendISO appends 2024-01-02T03:04:05.678, with +00:00 if zoned; the word of an
+// infinite time stays as it is.
+func appendISO(dst []byte, us int64, zoned bool) []byte {
+	dst = append(dst, '"')
+	from := len(dst)
+	dst = types.AppendTimestamp(dst, us)
+	at := bytes.IndexByte(dst[from:], ' ')
+	if at < 0 {
+		return append(dst, '"')
+	}
+	dst[from+at] = 'T'
+	if !zoned {
+		return append(dst, '"')
+	}
+	if bc := []byte(" BC"); bytes.HasSuffix(dst, bc) {
+		return append(append(dst[:len(dst)-len(bc)], "+00:00 BC"...), '"')
+	}
+	return append(dst, "+00:00\""...)
+}
+
+// bytes appends a value of a type of variable width.
+func (e *Encoder) bytes(dst []byte, t types.T, b []byte) []byte {
+	switch t.ID {
+	case types.JSON, types.JSONB:
+		return append(dst, b...)
+	case types.Text, types.Varchar, types.Bpchar, types.Name:
+		return types.AppendJSONString(dst, b)
+	case types.Array:
+		v := types.ViewArray(b)
+		dst, _ = e.array(dst, t.ElemType(), &v, 0, 0)
+		return dst
+	}
+	e.text = types.AppendTextBytes(e.text[:0], t, b, &e.opt)
+	if t.ID == types.Numeric {
+		return appendNumber(dst, e.text)
+	}
+	return types.AppendJSONString(dst, e.text)
+}
+
+// appendNumber appends a number's text; NaN and the infinities become strings.
+func appendNumber(dst, text []byte) []byte {
+	if d := text[len(text)-1]; d-'0' <= 9 {
+		return append(dst, text...)
+	}
+	return append(append(append(dst, '"'), text...), '"')
+}
+
+func appendBool(dst []byte, b bool) []byte {
+	if b {
+		return append(dst, "true"...)
+	}
+	return append(dst, "false"...)
+}
+
+// datum appends one boxed value that is not NULL.
+func (e *Encoder) datum(dst []byte, t types.T, d types.Datum) []byte {
+	switch x := d.(type) {
+	case int64:
+		return e.int64(dst, t, x)
+	case int32:
+		return e.int32(dst, t, x)
+	case int16:
+		return types.AppendInt(dst, int64(x))
+	case bool:
+		return appendBool(dst, x)
+	case string:
+		return e.bytes(dst, t, []byte(x))
+	}
+	e.text = types.AppendText(e.text[:0], t, d, &e.opt)
+	if t.ID == types.Float4 || t.ID == types.Float8 {
+		return appendNumber(dst, e.text)
+	}
+	return types.AppendJSONString(dst, e.text)
+}
+
+// array appends dimension dim of an array from element at on, and returns the
+// element after it.
+func (e *Encoder) array(dst []byte, elem types.T, v *types.ArrayView, dim, at int) ([]byte, int) {
 	dst = append(dst, '[')
-	for i, x := range types.ArrayElems(t, d) {
+	n := 0
+	if dim < v.Dims() {
+		n = v.DimLen(dim)
+	}
+	for i := range n {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = e.datum(dst, t.ElemType(), x)
+		if dim < v.Dims()-1 {
+			dst, at = e.array(dst, elem, v, dim+1, at)
+			continue
+		}
+		b, null := v.At(at)
+		at++
+		switch {
+		case null:
+			dst = append(dst, "null"...)
+		case elem.Kind() == types.KBytes:
+			dst = e.bytes(dst, elem, b)
+		default:
+			dst = e.datum(dst, elem, types.ElemDatum(elem.Kind(), b))
+		}
 	}
-	return append(dst, ']')
+	return append(dst, ']'), at
 }

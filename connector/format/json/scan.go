@@ -1,20 +1,24 @@
 package json
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"github.com/streamdb/streamdb/pgerr"
 )
 
 func errSyntax(b []byte, at int) error {
-	what := "end of input"
-	if at < len(b) {
-		what = "character " + string(rune(b[at]))
+	e := pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json")
+	if at >= len(b) {
+		return e.WithDetail("The input string ended unexpectedly.")
 	}
-	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json").
-		WithDetail("Unexpected %s at byte %d.", what, at+1)
+	return e.WithDetail("Unexpected character \"%s\" at byte %d.", short(b[at:at+1]), at+1)
 }
 
 // maxDepth bounds the nesting of skipped values.
-const maxDepth = 512
+const maxDepth = 1024
+
+var errDepth = pgerr.New(pgerr.StatementTooComplex, "the JSON record is nested deeper than %d levels", maxDepth)
 
 func space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
@@ -23,21 +27,72 @@ func space(b []byte, i int) int {
 	return i
 }
 
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special marks with its top bit the first byte of w that is a quote, a backslash
+// or below 0x20; marks above the first are meaningless.
+func special(w uint64) uint64 {
+	q, s := w^ones*'"', w^ones*'\\'
+	return ((w-ones*' ')&^w | (q-ones)&^q | (s-ones)&^s) & highs
+}
+
 // str returns the end of the string whose opening quote is at i-1: the place of
 // its closing quote, and whether it holds escapes.
 func str(b []byte, i int) (end int, escaped bool, err error) {
-	for ; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '"':
-			return i, escaped, nil
-		case c == '\\':
-			escaped = true
+	for {
+		for i+8 <= len(b) {
+			if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
+		}
+		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
 			i++
-		case c < ' ':
+		}
+		switch {
+		case i >= len(b) || b[i] < ' ':
 			return 0, false, errSyntax(b, i)
+		case b[i] == '"':
+			return i, escaped, nil
+		}
+		escaped = true
+		if i, err = escape(b, i+1); err != nil {
+			return 0, false, err
 		}
 	}
-	return 0, false, errSyntax(b, len(b))
+}
+
+// escape returns the end of the escape whose backslash is at i-1.
+func escape(b []byte, i int) (int, error) {
+	if i >= len(b) {
+		return 0, errSyntax(b, i)
+	}
+	switch b[i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 1, nil
+	case 'u':
+		for k := i + 1; k < i+5; k++ {
+			if k >= len(b) || hexDigit(b[k]) < 0 {
+				return 0, errSyntax(b, k)
+			}
+		}
+		return i + 5, nil
+	}
+	return 0, errSyntax(b, i)
+}
+
+func hexDigit(c byte) rune {
+	switch {
+	case c >= '0' && c <= '9':
+		return rune(c - '0')
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return rune(c|0x20-'a') + 10
+	}
+	return -1
 }
 
 // value returns the end of the value that begins at i.
@@ -49,10 +104,10 @@ func value(b []byte, i int) (end int, err error) {
 	case c == '"':
 		e, _, err := str(b, i+1)
 		return e + 1, err
-	case c == '{' || c == '[':
-		return nested(b, i)
 	case c == '-' || (c >= '0' && c <= '9'):
 		return number(b, i)
+	case c == '{' || c == '[':
+		return nested(b, i)
 	case c == 't':
 		return word(b, i, "true")
 	case c == 'f':
@@ -105,19 +160,35 @@ func number(b []byte, i int) (int, error) {
 	return i, nil
 }
 
+// brackets remembers which brackets are open, a bit each.
+type brackets struct {
+	objects [maxDepth / 64]uint64
+	depth   int
+}
+
+func (s *brackets) open(c byte) error {
+	if s.depth == maxDepth {
+		return errDepth
+	}
+	bit := uint64(1) << (s.depth & 63)
+	if c == '{' {
+		s.objects[s.depth>>6] |= bit
+	} else {
+		s.objects[s.depth>>6] &^= bit
+	}
+	s.depth++
+	return nil
+}
+
+func (s *brackets) inObject() bool {
+	d := s.depth - 1
+	return s.objects[d>>6]>>(d&63)&1 == 1
+}
+
 // nested skips an object or array by walking its values.
 func nested(b []byte, i int) (int, error) {
-	var stack [maxDepth]byte
-	depth := 0
-	open := func(c byte) error {
-		if depth == maxDepth {
-			return pgerr.New(pgerr.StatementTooComplex, "the record is nested too deeply")
-		}
-		stack[depth] = c
-		depth++
-		return nil
-	}
-	if err := open(b[i]); err != nil {
+	var s brackets
+	if err := s.open(b[i]); err != nil {
 		return 0, err
 	}
 	i++
@@ -127,11 +198,10 @@ func nested(b []byte, i int) (int, error) {
 		if i >= len(b) {
 			return 0, errSyntax(b, i)
 		}
-		top := stack[depth-1]
-		if (top == '{' && b[i] == '}') || (top == '[' && b[i] == ']') {
-			depth--
+		object := s.inObject()
+		if object && b[i] == '}' || !object && b[i] == ']' {
 			i++
-			if depth == 0 {
+			if s.depth--; s.depth == 0 {
 				return i, nil
 			}
 			fresh = false
@@ -143,25 +213,21 @@ func nested(b []byte, i int) (int, error) {
 			}
 			i = space(b, i+1)
 		}
-		if top == '{' {
-			var err error
+		var err error
+		if object {
 			if i, err = key(b, i); err != nil {
 				return 0, err
 			}
 		}
-		if i < len(b) && (b[i] == '{' || b[i] == '[') {
-			if err := open(b[i]); err != nil {
-				return 0, err
-			}
+		if fresh = i < len(b) && (b[i] == '{' || b[i] == '['); fresh {
+			err = s.open(b[i])
 			i++
-			fresh = true
-			continue
+		} else {
+			i, err = value(b, i)
 		}
-		e, err := value(b, i)
 		if err != nil {
 			return 0, err
 		}
-		i, fresh = e, false
 	}
 }
 
