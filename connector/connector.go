@@ -15,6 +15,9 @@ type Definition struct {
 	// Options lists every option with its meaning; an option not listed is an
 	// error that names the closest one.
 	Options []Option
+	// Prefixes are beginnings of option names that are accepted beside Options,
+	// for options named after columns; the connector checks what follows.
+	Prefixes []Option
 	// Source checks a source's options and columns; nil: not a source.
 	Source func(SourceSpec) (Source, error)
 	// Sink checks a sink's options; nil: not a sink.
@@ -33,8 +36,8 @@ type Option struct {
 type Column struct {
 	Name string
 	Typ  types.T
-	// Include is KEY, PARTITION, OFFSET, TIMESTAMP or HEADER (with Header naming
-	// one header, or empty for all) for metadata columns; else empty.
+	// Include is KEY, PARTITION, OFFSET, TIMESTAMP, PAYLOAD or HEADER (with Header
+	// naming one header) for metadata columns; else empty.
 	Include, Header string
 }
 
@@ -98,7 +101,10 @@ type Reader interface {
 
 // SinkSpec is what CREATE SINK says.
 type SinkSpec struct {
-	ID             uint32 // stable identity, part of transactional ids
+	ID uint32 // stable identity, part of transactional ids
+	// Instance identifies the data directory among all others, so that two of
+	// them writing to one external system do not take each other's sinks over.
+	Instance       string
 	Name           string
 	Options        map[string]string
 	Format, Encode string // PLAIN (append-only) or UPSERT; JSON

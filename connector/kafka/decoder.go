@@ -10,18 +10,46 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-// decoder turns records into rows of the columns asked for.
+// decoder turns records into rows of the columns asked for. Columns not asked
+// for are decoded all the same and dropped: whether a record is bad must not
+// depend on the query that reads it, or two views of one source would disagree.
 type decoder struct {
 	types  []types.T
-	fields []int // chunk columns of the JSON fields, in the JSON decoder's order
+	fields []int // by JSON column: its place in the chunk, -1: not asked for
 	meta   []metaColumn
+	spare  *vec.Chunk // for metadata columns not asked for
 	json   *json.Decoder
+	opt    types.Options
 }
 
-// metaColumn is a column filled from the record around the value.
-type metaColumn struct {
-	at  int
-	col connector.Column
+// newDecoder makes a decoder of the columns asked for among all.
+func newDecoder(all []connector.Column, asked []int) *decoder {
+	d := &decoder{}
+	place := make([]int, len(all))
+	for k := range place {
+		place[k] = -1
+	}
+	for at, k := range asked {
+		place[k] = at
+		d.types = append(d.types, all[k].Typ)
+	}
+	var fields []connector.Column
+	var spare []types.T
+	for k, c := range all {
+		switch {
+		case c.Include == "":
+			fields = append(fields, c)
+			d.fields = append(d.fields, place[k])
+		case place[k] >= 0:
+			d.meta = append(d.meta, metaColumn{at: place[k], col: c})
+		case c.Include == "KEY" || c.Include == "PAYLOAD" || c.Include == "HEADER": // the others always fit
+			spare = append(spare, c.Typ)
+			d.meta = append(d.meta, metaColumn{at: -len(spare), col: c})
+		}
+	}
+	d.spare = vec.NewChunk(spare, 1)
+	d.json = json.NewDecoder(fields)
+	return d
 }
 
 var errNullValue = pgerr.New(pgerr.NullValueNotAllowed, "the record has no value").
@@ -29,93 +57,30 @@ var errNullValue = pgerr.New(pgerr.NullValueNotAllowed, "the record has no value
 
 // decode appends one row to c, or nothing and the reason.
 func (d *decoder) decode(c *vec.Chunk, rec *kgo.Record) error {
-	if rec.Value == nil && len(d.fields) > 0 {
-		return errNullValue
-	}
 	if len(d.fields) > 0 {
+		if rec.Value == nil {
+			return errNullValue
+		}
 		if err := d.json.Append(c, d.fields, rec.Value); err != nil {
 			return err
 		}
 	}
-	for _, m := range d.meta {
-		if err := m.fill(c.Cols[m.at], rec); err != nil {
-			d.undo(c)
-			return err
+	d.spare.Reset()
+	for i := range d.meta {
+		m := &d.meta[i]
+		v := vec.Vector(nil)
+		if m.at >= 0 {
+			v = c.Cols[m.at]
+		} else {
+			v = d.spare.Cols[-m.at-1]
+		}
+		if err := m.fill(v, rec, &d.opt); err != nil {
+			for _, v := range c.Cols {
+				vec.Truncate(v, c.Rows)
+			}
+			return pgerr.From(err).WithDetail("In the column \"%s\" of INCLUDE %s.", m.col.Name, m.col.Include)
 		}
 	}
 	c.AddWeight(1)
-	return nil
-}
-
-// undo takes the values of an unfinished row back.
-func (d *decoder) undo(c *vec.Chunk) {
-	for _, v := range c.Cols {
-		vec.Truncate(v, c.Rows)
-	}
-}
-
-// unixTo2000 is 2000-01-01 in ms since 1970.
-const unixTo2000 = 946684800000
-
-func (m *metaColumn) fill(v vec.Vector, rec *kgo.Record) error {
-	switch m.col.Include {
-	case "KEY":
-		return appendBytes(v, rec.Key)
-	case "PARTITION":
-		return appendInt(v, int64(rec.Partition))
-	case "OFFSET":
-		return appendInt(v, rec.Offset)
-	case "TIMESTAMP":
-		v.AppendDatum((rec.Timestamp.UnixMilli() - unixTo2000) * 1000)
-		return nil
-	case "HEADER":
-		for i := len(rec.Headers) - 1; i >= 0; i-- {
-			if rec.Headers[i].Key == m.col.Header {
-				return appendBytes(v, rec.Headers[i].Value)
-			}
-		}
-		v.AppendNull()
-		return nil
-	case "PAYLOAD":
-		return appendBytes(v, rec.Value)
-	}
-	return pgerr.Unsupported("INCLUDE "+m.col.Include, "Available: KEY, PARTITION, OFFSET, TIMESTAMP, HEADER 'name', PAYLOAD.")
-}
-
-// appendBytes appends raw bytes to a bytea or text column, or parses them as the
-// column's type.
-func appendBytes(v vec.Vector, b []byte) error {
-	if b == nil {
-		v.AppendNull()
-		return nil
-	}
-	if v.Type().ID == types.Bytea {
-		v.(*vec.Bytes).Append(b)
-		return nil
-	}
-	d, err := types.ParseText(v.Type(), string(b), &types.Options{})
-	if err != nil {
-		return err
-	}
-	v.AppendDatum(d)
-	return nil
-}
-
-func appendInt(v vec.Vector, n int64) error {
-	switch v := v.(type) {
-	case *vec.Col[int64]:
-		v.Vals = append(v.Vals, n)
-	case *vec.Col[int32]:
-		if int64(int32(n)) != n {
-			return pgerr.New(pgerr.NumericValueOutOfRange, "integer out of range")
-		}
-		v.Vals = append(v.Vals, int32(n))
-	default:
-		d, err := types.CastDatum(n, types.TInt8, v.Type(), false, &types.Options{})
-		if err != nil {
-			return err
-		}
-		v.AppendDatum(d)
-	}
 	return nil
 }

@@ -1,17 +1,14 @@
 package kafka
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
@@ -39,7 +36,12 @@ const (
 	optTxTimeout = "properties.transaction.timeout.ms"
 	optTxPrefix  = "transactional.id.prefix"
 	optMarkers   = "marker.topic"
+	optDiscovery = "scan.discovery.interval.ms"
+	optCompress  = "properties.compression.type"
+	optMaxSize   = "properties.max.request.size"
 )
+
+const defaultMarkers = "__streamdb_markers"
 
 // Definition is the connector's row in the registry.
 func Definition() connector.Definition {
@@ -50,6 +52,7 @@ func Definition() connector.Definition {
 			{Name: optBrokers, Doc: "Brokers to start from, as host:port, comma separated.", Required: true},
 			{Name: optStart, Doc: "Where a source begins: earliest, latest or timestamp.", Default: "earliest"},
 			{Name: optStartTime, Doc: "The time, in ms since 1970, of scan.startup.mode = 'timestamp'."},
+			{Name: optDiscovery, Doc: "How often a source looks for new partitions, in ms.", Default: "5000"},
 			{Name: optIsolation, Doc: "read_committed or read_uncommitted.", Default: "read_committed"},
 			{Name: optProtocol, Doc: "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.", Default: "PLAINTEXT"},
 			{Name: optMechanism, Doc: "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512."},
@@ -60,16 +63,18 @@ func Definition() connector.Definition {
 			{Name: optKey, Doc: "File of the client's key for TLS."},
 			{Name: optClientID, Doc: "Client id shown to the brokers.", Default: "streamdb"},
 			{Name: optDelivery, Doc: "exactly_once or at_least_once.", Default: "exactly_once"},
-			{Name: optTxTimeout, Doc: "Transaction timeout of an exactly-once sink.", Default: "60000"},
+			{Name: optTxTimeout, Doc: "Transaction timeout of an exactly-once sink, in ms: how long the delivery of one epoch may take.", Default: "300000"},
 			{Name: optTxPrefix, Doc: "Prefix of the sink's transactional id.", Default: "streamdb"},
-			{Name: optMarkers, Doc: "Compacted topic of delivery markers; made if missing.", Default: "__streamdb_markers"},
+			{Name: optCompress, Doc: "Compression of written batches: none, gzip, snappy, lz4 or zstd.", Default: "snappy"},
+			{Name: optMaxSize, Doc: "Largest batch, and so record, that is written, in bytes.", Default: "1000012"},
+			{Name: optMarkers, Doc: "Compacted topic of delivery markers; made if missing.", Default: defaultMarkers},
 		},
 		Source: newSource,
 		Sink:   newSink,
 	}
 }
 
-// options are checked connection options.
+// options are checked connection options. They are not changed any more.
 type options struct {
 	all     map[string]string
 	topic   string
@@ -84,20 +89,27 @@ func (o *options) get(name, def string) string {
 	return def
 }
 
+func errValue(name, v string) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for option \"%s\": \"%s\"", name, v)
+}
+
 func badValue(name, v, available string) error {
-	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for option \"%s\": \"%s\"", name, v).
-		WithHint("Available values: %s.", available)
+	return errValue(name, v).WithHint("Available values: %s.", available)
 }
 
 func parseOptions(m map[string]string) (*options, error) {
 	o := &options{all: m, topic: m[optTopic]}
+	if o.topic == "" {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "option \"%s\" is missing", optTopic)
+	}
 	for _, b := range strings.Split(m[optBrokers], ",") {
 		if b = strings.TrimSpace(b); b != "" {
 			o.brokers = append(o.brokers, b)
 		}
 	}
 	if len(o.brokers) == 0 {
-		return nil, badValue(optBrokers, m[optBrokers], "host:port, comma separated")
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "option \"%s\" is missing", optBrokers).
+			WithHint("Name brokers to start from as host:port, comma separated.")
 	}
 	o.client = []kgo.Opt{
 		kgo.SeedBrokers(o.brokers...), kgo.ClientID(o.get(optClientID, "streamdb")),
@@ -107,6 +119,7 @@ func parseOptions(m map[string]string) (*options, error) {
 	if err := o.security(); err != nil {
 		return nil, err
 	}
+	o.client = slices.Clip(o.client) // readers and deliverers append to it, each its own
 	return o, nil
 }
 
@@ -165,60 +178,23 @@ func (o *options) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-func (o *options) millis(name string, def int64) (int64, error) {
+// number reads an option that is a whole number of at least lo.
+func (o *options) number(name string, def, lo int64) (int64, error) {
 	v := o.get(name, strconv.FormatInt(def, 10))
-	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < 0 {
-		return 0, badValue(name, v, "milliseconds")
+	n, err := strconv.ParseInt(v, 10, 32)
+	if name == optStartTime {
+		n, err = strconv.ParseInt(v, 10, 64)
+	}
+	if err != nil || n < lo {
+		return 0, errValue(name, v).WithHint("It must be a number of at least %d.", lo)
 	}
 	return n, nil
 }
 
-// checkTimeout bounds how long CREATE waits for the brokers.
-const checkTimeout = 10 * time.Second
-
-// check contacts the brokers and looks the topic up.
-func (o *options) check(ctx context.Context) (kadm.TopicDetail, error) {
-	cl, err := kgo.NewClient(append(o.client, kgo.RetryTimeout(checkTimeout))...)
-	if err != nil {
-		return kadm.TopicDetail{}, o.explain(err)
+// noFormatOptions refuses the options of ENCODE JSON, which has none.
+func noFormatOptions(m map[string]string) error {
+	for k := range m {
+		return pgerr.New(pgerr.InvalidParameterValue, "unrecognized format option \"%s\"", k).WithHint("ENCODE JSON has no options.")
 	}
-	defer cl.Close()
-	return o.lookup(ctx, cl)
-}
-
-func (o *options) lookup(ctx context.Context, cl *kgo.Client) (kadm.TopicDetail, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	ts, err := kadm.NewClient(cl).ListTopics(ctx, o.topic)
-	if err != nil {
-		return kadm.TopicDetail{}, o.explain(err)
-	}
-	t := ts[o.topic]
-	if errors.Is(t.Err, kerr.UnknownTopicOrPartition) || t.Topic == "" {
-		return t, pgerr.New(pgerr.UndefinedObject, "topic \"%s\" does not exist", o.topic).
-			WithHint("Create the topic first, or correct the option \"%s\".", optTopic)
-	}
-	if t.Err != nil {
-		return t, o.explain(t.Err)
-	}
-	return t, nil
-}
-
-// explain turns an error of the client into one a user can act on.
-func (o *options) explain(err error) error {
-	var pe *pgerr.Error
-	if errors.As(err, &pe) {
-		return err
-	}
-	where := strings.Join(o.brokers, ", ")
-	switch {
-	case errors.Is(err, kerr.SaslAuthenticationFailed), errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):
-		return pgerr.Wrap(err, pgerr.InvalidAuthorization, "the Kafka brokers at %s refused the login", where).
-			WithDetail("%v", err).WithHint("Check the options \"%s\", \"%s\" and \"%s\".", optMechanism, optUser, optPassword)
-	case errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.TransactionalIDAuthorizationFailed):
-		return pgerr.Wrap(err, pgerr.InsufficientPrivilege, "permission denied by the Kafka brokers at %s", where).WithDetail("%v", err)
-	}
-	return pgerr.Wrap(err, pgerr.ConnectionException, "could not reach the Kafka brokers at %s", where).
-		WithDetail("%v", err).WithHint("Check the option \"%s\" and that the brokers are running.", optBrokers)
+	return nil
 }

@@ -21,104 +21,130 @@ type reader struct {
 	cl                  *kgo.Client
 	instance, instances int
 	topicID             [16]byte
-	at                  map[int32]*offset
-	assigned            map[int32]bool
-	moved               []int32 // partitions whose offset is to be reported
+	parts               map[int32]*partition
+	moved               []*partition // whose offset is to be reported
+	first               bool         // nothing was returned yet
 	dec                 *decoder
-	discovered          time.Time
-	pending             []*kgo.Record // polled and not yet returned
+	discovered          time.Time // when partitions were last looked for
+	pending             []run     // polled and not yet returned
 }
 
-// pollWait bounds a poll, so that new partitions are looked for in time.
-const pollWait = time.Second
+// run is a sequence of records of one partition.
+type run struct {
+	p    *partition
+	recs []*kgo.Record
+}
 
-// Read implements connector.Reader.
+// Read implements connector.Reader. The first batch comes at once and tells the
+// offsets the reader starts from, even when there is no record.
 func (r *reader) Read(ctx context.Context) (*connector.Batch, error) {
 	for {
-		if len(r.pending) > 0 || len(r.moved) > 0 {
-			return r.batch(), nil
-		}
-		if time.Since(r.discovered) > discoverEvery {
-			if err := r.discover(ctx); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		pctx, cancel := context.WithTimeout(ctx, pollWait)
-		fs := r.cl.PollFetches(pctx)
-		cancel()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if r.first || len(r.pending) > 0 || len(r.moved) > 0 {
+			r.first = false
+			return r.batch(), nil
+		}
+		wait := r.s.discovery - time.Since(r.discovered)
+		if wait <= 0 {
+			if err := r.discover(ctx); err != nil {
+				return nil, orContext(ctx, err)
+			}
+			continue
+		}
+		pctx, cancel := context.WithTimeout(ctx, wait)
+		fs := r.cl.PollFetches(pctx)
+		cancel()
 		if err := r.take(fs); err != nil {
-			return nil, err
+			return nil, orContext(ctx, err)
 		}
 	}
 }
 
-func (r *reader) discover(ctx context.Context) error {
-	t, err := r.s.lookup(ctx, r.cl)
-	if err != nil {
-		return err
+// orContext prefers the error of a context that has ended.
+func orContext(ctx context.Context, err error) error {
+	if e := ctx.Err(); e != nil {
+		return e
 	}
-	if t.ID != r.topicID {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "topic \"%s\" has been deleted and created again", r.s.topic).
-			WithHint("Drop the job and create it again to read the new topic.")
-	}
-	return r.assign(ctx, t, false)
+	return err
 }
 
-// take keeps the fetched records and turns fatal fetch errors into errors.
+// take keeps the fetched records and turns lasting fetch errors into errors; the
+// client goes on by itself after the others.
 func (r *reader) take(fs kgo.Fetches) error {
-	var err error
-	fs.EachError(func(_ string, p int32, e error) {
-		var lost *kgo.ErrDataLoss
-		switch {
-		case err != nil, errors.Is(e, context.DeadlineExceeded), errors.Is(e, context.Canceled):
-		case errors.Is(e, kerr.OffsetOutOfRange), errors.As(e, &lost):
-			err = pgerr.Wrap(e, pgerr.ObjectNotInPrerequisiteState, "offset %d of partition %d of topic \"%s\" is not in the log any more", r.at[p].next, p, r.s.topic).
-				WithDetail("%v", e).WithHint("Records were deleted before they were read. Drop the job and create it again to go on without them.")
-		case kerr.IsRetriable(e):
-		default:
-			err = r.s.explain(fmt.Errorf("partition %d of topic %s: %w", p, r.s.topic, e))
+	var failed error
+	fs.EachError(func(_ string, p int32, err error) {
+		if failed == nil {
+			failed = r.fetchError(p, err)
 		}
 	})
-	if err != nil {
-		return err
+	if failed != nil {
+		return failed
 	}
-	fs.EachRecord(func(rec *kgo.Record) { r.pending = append(r.pending, rec) })
+	fs.EachPartition(func(f kgo.FetchTopicPartition) {
+		if p := r.parts[f.Partition]; p != nil && len(f.Records) > 0 {
+			r.pending = append(r.pending, run{p, f.Records})
+		}
+	})
 	return nil
+}
+
+func (r *reader) fetchError(num int32, err error) error {
+	var lost *kgo.ErrDataLoss
+	switch p := r.parts[num]; {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return nil
+	case p != nil && (errors.Is(err, kerr.OffsetOutOfRange) || errors.As(err, &lost)):
+		return pgerr.Wrap(err, pgerr.ObjectNotInPrerequisiteState, "offset %d of partition %d of topic \"%s\" is not in the log any more", p.at.next, num, r.s.topic).
+			WithDetail("Records were deleted before they were read, or the brokers have lost them.").
+			WithHint("Drop what reads the source and create it again to go on without them.")
+	case kerr.IsRetriable(err):
+		return nil
+	}
+	return r.s.explain(fmt.Errorf("partition %d of topic %s: %w", num, r.s.topic, err))
 }
 
 // batch decodes up to a chunk's worth of pending records.
 func (r *reader) batch() *connector.Batch {
-	n := min(len(r.pending), vec.MaxRows)
-	b := &connector.Batch{Chunk: vec.NewChunk(r.dec.types, n), Offsets: map[string]string{}}
-	touched := map[int32]bool{}
+	room := vec.MaxRows
+	b := &connector.Batch{Chunk: vec.NewChunk(r.dec.types, vec.MaxRows), Offsets: map[string]string{}}
+	for room > 0 && len(r.pending) > 0 {
+		head := &r.pending[0]
+		n := min(room, len(head.recs))
+		r.decode(b, head.p, head.recs[:n])
+		room -= n
+		if head.recs = head.recs[n:]; len(head.recs) == 0 {
+			*head = run{} // so that its memory is free
+			r.pending = r.pending[1:]
+		}
+	}
+	if len(r.pending) == 0 {
+		r.pending = nil
+	}
 	for _, p := range r.moved {
-		touched[p] = true
+		p.moved = false
+		b.Offsets[p.name] = p.at.String()
 	}
 	r.moved = r.moved[:0]
-	for _, rec := range r.pending[:n] {
-		o := r.at[rec.Partition]
-		o.next, o.epoch = rec.Offset+1, rec.LeaderEpoch
-		touched[rec.Partition] = true
+	return b
+}
+
+func (r *reader) decode(b *connector.Batch, p *partition, recs []*kgo.Record) {
+	for _, rec := range recs {
+		p.at.next, p.at.epoch = rec.Offset+1, rec.LeaderEpoch
 		if rec.Attrs.IsControl() {
 			continue
 		}
 		if err := r.dec.decode(b.Chunk, rec); err != nil {
-			b.Bad = append(b.Bad, connector.BadRecord{Split: rec.Topic + "/" + strconv.Itoa(int(rec.Partition)),
+			b.Bad = append(b.Bad, connector.BadRecord{Split: r.s.topic + "/" + p.name,
 				Offset: strconv.FormatInt(rec.Offset, 10), Key: rec.Key, Value: rec.Value, Reason: err})
 		}
 	}
-	r.pending = r.pending[n:]
-	if len(r.pending) == 0 {
-		r.pending = nil
+	if !p.moved {
+		p.moved = true
+		r.moved = append(r.moved, p)
 	}
-	for p := range touched {
-		b.Offsets[strconv.Itoa(int(p))] = r.at[p].String()
-	}
-	return b
 }
 
 // Close implements connector.Reader.

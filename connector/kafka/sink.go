@@ -2,30 +2,25 @@ package kafka
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/connector/format/json"
 	"github.com/streamdb/streamdb/pgerr"
-	"github.com/streamdb/streamdb/types"
-	"github.com/streamdb/streamdb/vec"
 )
 
 type sink struct {
 	*options
 	spec    connector.SinkSpec
+	upsert  bool
 	exact   bool
 	timeout time.Duration
-	txnID   string
+	txnID   string // also the key of the sink's markers
 	markers string
-	enc     *json.Encoder
+	produce []kgo.Opt
 }
 
 func newSink(spec connector.SinkSpec) (connector.Sink, error) {
@@ -33,7 +28,7 @@ func newSink(spec connector.SinkSpec) (connector.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{options: o, spec: spec, markers: o.get(optMarkers, "__streamdb_markers")}
+	s := &sink{options: o, spec: spec, markers: o.get(optMarkers, defaultMarkers)}
 	switch d := o.get(optDelivery, "exactly_once"); d {
 	case "exactly_once":
 		s.exact = true
@@ -41,80 +36,112 @@ func newSink(spec connector.SinkSpec) (connector.Sink, error) {
 	default:
 		return nil, badValue(optDelivery, d, "exactly_once, at_least_once")
 	}
-	if spec.Encode != "JSON" {
-		return nil, pgerr.Unsupported(fmt.Sprintf("ENCODE %s in a Kafka sink", spec.Encode), "Write FORMAT PLAIN ENCODE JSON or FORMAT UPSERT ENCODE JSON.")
+	if s.exact && s.markers == s.topic {
+		return nil, errValue(optMarkers, s.markers).WithHint("The markers need a topic of their own.")
 	}
-	switch spec.Format {
-	case "PLAIN":
-		if spec.Key != nil {
-			s.spec.Key = append([]int(nil), spec.Key...)
-		}
-	case "UPSERT":
-		if len(spec.Key) == 0 {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "an upsert sink needs a key").
-				WithHint("Name the key columns with the option primary_key.")
-		}
-	default:
-		return nil, pgerr.Unsupported(fmt.Sprintf("FORMAT %s in a Kafka sink", spec.Format), "Write FORMAT PLAIN or FORMAT UPSERT.")
-	}
-	ms, err := o.millis(optTxTimeout, 60000)
+	ms, err := o.number(optTxTimeout, 300000, 1000)
 	if err != nil {
 		return nil, err
 	}
 	s.timeout = time.Duration(ms) * time.Millisecond
-	s.txnID = fmt.Sprintf("%s-%s-%d", o.get(optTxPrefix, "streamdb"), spec.Name, spec.ID)
-	s.enc = json.NewEncoder(spec.Columns)
-	return s, nil
+	s.txnID = s.identity()
+	if err := s.producing(); err != nil {
+		return nil, err
+	}
+	return s, s.checkSpec()
 }
 
-// Check implements connector.Sink.
+// identity names the sink at the brokers. It must stay the same as long as the
+// sink lives, and no other sink may have it. A data directory without identity
+// leaves the sink's name to tell sinks of one number apart.
+func (s *sink) identity() string {
+	whose := s.spec.Instance
+	if whose == "" {
+		whose = s.spec.Name
+	}
+	return fmt.Sprintf("%s-%s-%d", s.get(optTxPrefix, "streamdb"), whose, s.spec.ID)
+}
+
+func (s *sink) checkSpec() error {
+	if s.spec.Encode != "JSON" {
+		return pgerr.Unsupported(fmt.Sprintf("ENCODE %s in a Kafka sink", s.spec.Encode), "Write FORMAT PLAIN ENCODE JSON or FORMAT UPSERT ENCODE JSON.")
+	}
+	switch s.spec.Format {
+	case "PLAIN":
+	case "UPSERT":
+		if len(s.spec.Key) == 0 {
+			return pgerr.New(pgerr.InvalidParameterValue, "an upsert sink needs a key").
+				WithHint("Name the key columns with the option primary_key.")
+		}
+		s.upsert = true
+	default:
+		return pgerr.Unsupported(fmt.Sprintf("FORMAT %s in a Kafka sink", s.spec.Format), "Write FORMAT PLAIN or FORMAT UPSERT.")
+	}
+	for _, c := range s.spec.Columns {
+		if err := checkColumn(c); err != nil {
+			return err
+		}
+	}
+	return noFormatOptions(s.spec.FormatOptions)
+}
+
+// bufferedBytes bounds the records on their way to the brokers; a delivery of
+// more waits for room.
+const bufferedBytes = 32 << 20
+
+// producing makes the options of the producing client.
+func (s *sink) producing() error {
+	size, err := s.number(optMaxSize, 1000012, 1024)
+	if err != nil {
+		return err
+	}
+	var codec kgo.CompressionCodec
+	switch v := s.get(optCompress, "snappy"); v {
+	case "none":
+		codec = kgo.NoCompression()
+	case "gzip":
+		codec = kgo.GzipCompression()
+	case "snappy":
+		codec = kgo.SnappyCompression()
+	case "lz4":
+		codec = kgo.Lz4Compression()
+	case "zstd":
+		codec = kgo.ZstdCompression()
+	default:
+		return badValue(optCompress, v, "none, gzip, snappy, lz4, zstd")
+	}
+	s.produce = []kgo.Opt{
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(partitioner{s.markers}),
+		kgo.RecordDeliveryTimeout(min(s.timeout, time.Minute)), kgo.ProducerLinger(0),
+		kgo.MaxBufferedRecords(100_000), kgo.MaxBufferedBytes(bufferedBytes),
+		kgo.ProducerBatchMaxBytes(int32(size)), kgo.ProducerBatchCompression(codec, kgo.NoCompression()),
+		kgo.BrokerMaxWriteBytes(int32(max(size, 100<<20))),
+	}
+	return nil
+}
+
+// Check implements connector.Sink. For an exactly-once sink it also asks for a
+// transaction, under an id of its own, and makes the marker topic.
 func (s *sink) Check(ctx context.Context) error {
-	_, err := s.check(ctx)
-	return err
+	if !s.exact {
+		return s.check(ctx, nil)
+	}
+	return s.check(ctx, func(ctx context.Context, cl *kgo.Client) error {
+		if err := s.ensureMarkers(ctx, cl); err != nil {
+			return err
+		}
+		return fence(ctx, cl)
+	}, kgo.TransactionalID(s.txnID+"-check"), kgo.TransactionTimeout(s.timeout))
 }
 
 // Encoder implements connector.Sink.
-func (s *sink) Encoder() connector.Encoder { return &encoder{s: s, upsert: s.spec.Format == "UPSERT"} }
-
-type encoder struct {
-	s          *sink
-	upsert     bool
-	key, value []byte
-}
-
-// Encode implements connector.Encoder.
-func (e *encoder) Encode(dst []byte, c *vec.Chunk) ([]byte, int, error) {
-	n := 0
-	for i := range c.Rows {
-		w := c.Weight(i)
-		if w < 0 && !e.upsert {
-			return dst, n, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "a row was taken away from the append-only sink \"%s\"", e.s.spec.Name).
-				WithHint("Use FORMAT UPSERT with a primary_key.")
-		}
-		keyed := len(e.s.spec.Key) > 0
-		if keyed {
-			e.key = e.s.enc.AppendObject(e.key[:0], c, e.s.spec.Key, i)
-		}
-		if w > 0 {
-			e.value = e.s.enc.AppendObject(e.value[:0], c, nil, i)
-		}
-		times := w
-		if e.upsert {
-			times = 1
-		}
-		for range times {
-			dst = appendRecord(dst, e.key, e.value, keyed, w < 0)
-			n++
-		}
-	}
-	return dst, n, nil
+func (s *sink) Encoder() connector.Encoder {
+	return &encoder{s: s, json: json.NewEncoder(s.spec.Columns)}
 }
 
 // Open implements connector.Sink.
 func (s *sink) Open(ctx context.Context) (connector.Deliverer, error) {
-	opts := append([]kgo.Opt{}, s.client...)
-	opts = append(opts, kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(s.timeout),
-		kgo.MaxBufferedRecords(100000), kgo.ProducerLinger(0))
+	opts := append(s.client, s.produce...)
 	if s.exact {
 		opts = append(opts, kgo.TransactionalID(s.txnID), kgo.TransactionTimeout(s.timeout))
 	}
@@ -130,148 +157,14 @@ func (s *sink) Open(ctx context.Context) (connector.Deliverer, error) {
 	return d, nil
 }
 
-// deliverer writes epochs; it is the only one of its sink once it has fenced the
-// others.
-type deliverer struct {
-	s  *sink
-	cl *kgo.Client
-}
+// partitioner places records by the hash of their key, as Kafka's own client
+// does, and markers as they say.
+type partitioner struct{ markers string }
 
-func (d *deliverer) open(ctx context.Context) error {
-	if _, err := d.s.lookup(ctx, d.cl); err != nil {
-		return err
+// ForTopic implements kgo.Partitioner.
+func (p partitioner) ForTopic(topic string) kgo.TopicPartitioner {
+	if topic == p.markers {
+		return kgo.ManualPartitioner().ForTopic(topic)
 	}
-	if !d.s.exact {
-		return nil
-	}
-	if err := d.ensureMarkers(ctx); err != nil {
-		return err
-	}
-	// InitProducerID ends what an earlier deliverer left open and fences it; while
-	// its commit is being completed the brokers ask to wait.
-	for {
-		_, _, err := d.cl.ProducerID(ctx)
-		if !errors.Is(err, kerr.ConcurrentTransactions) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-func (d *deliverer) ensureMarkers(ctx context.Context) error {
-	adm := kadm.NewClient(d.cl)
-	compact := "compact"
-	_, err := adm.CreateTopic(ctx, 1, -1, map[string]*string{"cleanup.policy": &compact}, d.s.markers)
-	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-		return err
-	}
-	return nil
-}
-
-// Last implements connector.Deliverer: it reads the markers of this sink as a
-// committed reader does. Since its predecessor is fenced, no marker can appear
-// later.
-func (d *deliverer) Last(ctx context.Context) (types.Epoch, error) {
-	if !d.s.exact {
-		return 0, nil
-	}
-	e, err := d.readMarker(ctx)
-	return e, d.s.explainNil(err)
-}
-
-func (o *options) explainNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return o.explain(err)
-}
-
-func (d *deliverer) readMarker(ctx context.Context) (types.Epoch, error) {
-	adm := kadm.NewClient(d.cl)
-	ends, err := adm.ListCommittedOffsets(ctx, d.s.markers)
-	if err != nil {
-		return 0, err
-	}
-	end, ok := ends.Lookup(d.s.markers, 0)
-	if !ok || end.Err != nil {
-		return 0, errors.Join(errors.New("the marker topic has no partition 0"), end.Err)
-	}
-	starts, err := adm.ListStartOffsets(ctx, d.s.markers)
-	if err != nil {
-		return 0, err
-	}
-	start, _ := starts.Lookup(d.s.markers, 0)
-	if start.Offset >= end.Offset {
-		return 0, nil
-	}
-	opts := append([]kgo.Opt{}, d.s.client...)
-	opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.FetchMaxWait(200*time.Millisecond),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{d.s.markers: {0: kgo.NewOffset().At(start.Offset)}}))
-	cl, err := kgo.NewClient(opts...)
-	if err != nil {
-		return 0, err
-	}
-	defer cl.Close()
-	var last types.Epoch
-	for at := start.Offset; at < end.Offset; {
-		fs := cl.PollFetches(ctx)
-		if err := fs.Err(); err != nil {
-			return 0, err
-		}
-		fs.EachRecord(func(r *kgo.Record) {
-			at = r.Offset + 1
-			if !r.Attrs.IsControl() && string(r.Key) == d.s.txnID && len(r.Value) == 8 {
-				last = types.Epoch(binary.BigEndian.Uint64(r.Value))
-			}
-		})
-	}
-	return last, nil
-}
-
-// Deliver implements connector.Deliverer.
-func (d *deliverer) Deliver(ctx context.Context, e types.Epoch, records []byte) error {
-	if d.s.exact {
-		if err := d.cl.BeginTransaction(); err != nil {
-			return d.s.explain(err)
-		}
-	}
-	var failed firstError
-	for len(records) > 0 {
-		key, value, rest, err := nextRecord(records)
-		if err != nil {
-			return err
-		}
-		records = rest
-		d.cl.Produce(ctx, &kgo.Record{Topic: d.s.topic, Key: key, Value: value}, failed.promise)
-	}
-	if d.s.exact {
-		marker := &kgo.Record{Topic: d.s.markers, Partition: 0, Key: []byte(d.s.txnID), Value: binary.BigEndian.AppendUint64(nil, uint64(e))}
-		d.cl.Produce(ctx, marker, failed.promise)
-	}
-	if err := d.cl.Flush(ctx); err != nil {
-		return d.s.explain(err)
-	}
-	if err := failed.get(); err != nil {
-		return d.s.explain(err)
-	}
-	if !d.s.exact {
-		return nil
-	}
-	// Whatever goes wrong here leaves the outcome open: the caller opens a new
-	// deliverer, whose marker read decides.
-	if err := d.cl.EndTransaction(ctx, kgo.TryCommit); err != nil {
-		return d.s.explain(err)
-	}
-	return nil
-}
-
-// Close implements connector.Deliverer. It ends no transaction: the next Open
-// does, after which the marker tells what happened.
-func (d *deliverer) Close() error {
-	d.cl.Close()
-	return nil
+	return kgo.StickyKeyPartitioner(nil).ForTopic(topic)
 }

@@ -17,10 +17,11 @@ type Decoder struct {
 	cols   []connector.Column
 	names  map[string]int
 	folded map[string]int
-	seen   []field // the fields of earlier records by their place
-	vals   []span  // of the present record, by column
-	name   []byte  // an unescaped or folded field name
-	text   []byte  // an unescaped string
+	seen   []field      // the fields of earlier records by their place
+	vals   []span       // of the present record, by column
+	name   []byte       // an unescaped or folded field name
+	text   []byte       // an unescaped string
+	spare  []vec.Vector // by column: takes the values of columns not asked for
 	opt    types.Options
 }
 
@@ -53,26 +54,44 @@ func NewDecoder(cols []connector.Column) *Decoder {
 }
 
 // Append appends the object's fields to the columns at of c, one value each, and
-// leaves the weight to the caller. On error nothing is appended. Rec is not kept.
+// leaves the weight to the caller. A negative place means that the column's value
+// is checked and dropped: whether a record is good must not depend on who reads
+// it. On error nothing is appended. Rec is not kept.
 func (d *Decoder) Append(c *vec.Chunk, at []int, rec []byte) error {
 	clear(d.vals)
 	if err := d.fields(rec); err != nil {
 		return err
 	}
 	for i, s := range d.vals {
-		v := c.Cols[at[i]]
+		v := d.target(c, at, i)
 		if s.to == 0 {
 			v.AppendNull()
 			continue
 		}
 		if err := d.value(v, rec[s.from:s.to]); err != nil {
 			for _, k := range at {
-				vec.Truncate(c.Cols[k], c.Rows)
+				if k >= 0 {
+					vec.Truncate(c.Cols[k], c.Rows)
+				}
 			}
 			return pgerr.From(err).WithDetail("Field \"%s\" of the record: %s", d.cols[i].Name, short(rec[s.from:s.to]))
 		}
 	}
 	return nil
+}
+
+func (d *Decoder) target(c *vec.Chunk, at []int, col int) vec.Vector {
+	if at[col] >= 0 {
+		return c.Cols[at[col]]
+	}
+	if d.spare == nil {
+		d.spare = make([]vec.Vector, len(d.cols))
+	}
+	if d.spare[col] == nil {
+		d.spare[col] = vec.New(d.cols[col].Typ, 1)
+	}
+	d.spare[col].Reset()
+	return d.spare[col]
 }
 
 // short makes text for a message of a piece of a record.
@@ -102,7 +121,7 @@ func (d *Decoder) fields(b []byte) error {
 		if err != nil {
 			return err
 		}
-		f := d.field(n, b[i+1:e], escaped)
+		col, exact := d.field(n, b[i+1:e], escaped)
 		if i = space(b, e+1); i >= len(b) || b[i] != ':' {
 			return errSyntax(b, i)
 		}
@@ -110,8 +129,8 @@ func (d *Decoder) fields(b []byte) error {
 		if e, err = value(b, i); err != nil {
 			return err
 		}
-		if f.col >= 0 && (f.exact || !d.vals[f.col].exact) {
-			d.vals[f.col] = span{i, e, f.exact}
+		if col >= 0 && (exact || !d.vals[col].exact) {
+			d.vals[col] = span{i, e, exact}
 		}
 		if i = space(b, e); i < len(b) && b[i] == ',' {
 			i = space(b, i+1)
@@ -128,40 +147,39 @@ func (d *Decoder) fields(b []byte) error {
 	return nil
 }
 
-// field returns the column the n-th field belongs to.
-func (d *Decoder) field(n int, name []byte, escaped bool) field {
-	if n < len(d.seen) && d.seen[n].name == string(name) {
-		return d.seen[n]
+// field returns the column the n-th field belongs to, -1 for none.
+func (d *Decoder) field(n int, name []byte, escaped bool) (col int, exact bool) {
+	if n < len(d.seen) {
+		if f := &d.seen[n]; f.name == string(name) {
+			return f.col, f.exact
+		}
 	}
 	if escaped {
 		var err error
 		if d.name, err = appendUnescaped(d.name[:0], name); err != nil {
-			return field{col: -1} // no column is named like that
+			return -1, false // no column is named like that
 		}
 		return d.lookUp(d.name)
 	}
-	f := d.lookUp(name)
+	col, exact = d.lookUp(name)
 	if n == len(d.seen) && n < maxSeen {
-		f.name = string(name)
-		d.seen = append(d.seen, f)
+		d.seen = append(d.seen, field{string(name), col, exact})
 	}
-	return f
+	return col, exact
 }
 
-func (d *Decoder) lookUp(name []byte) field {
+func (d *Decoder) lookUp(name []byte) (col int, exact bool) {
 	if i, ok := d.names[string(name)]; ok {
-		return field{col: i, exact: true}
+		return i, true
 	}
-	if len(d.folded) > 0 {
-		d.name = appendFolded(d.name[:0], name)
-		if i, ok := d.folded[string(d.name)]; ok {
-			return field{col: i}
-		}
+	d.name = appendFolded(d.name[:0], name)
+	if i, ok := d.folded[string(d.name)]; ok {
+		return i, false
 	}
-	return field{col: -1}
+	return -1, false
 }
 
-// appendFolded appends the name in lower case. Dst may be the start of name.
+// appendFolded appends the name in lower case. Dst may share its start.
 func appendFolded(dst, name []byte) []byte {
 	for len(name) > 0 {
 		if c := name[0]; c < utf8.RuneSelf {

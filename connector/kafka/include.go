@@ -1,0 +1,107 @@
+package kafka
+
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// checkColumn refuses columns that can not be filled.
+func checkColumn(c connector.Column) error {
+	var ok bool
+	switch c.Include {
+	case "", "KEY", "PAYLOAD":
+		switch c.Typ.ID {
+		case types.Record, types.Void, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+			return pgerr.Unsupported("type "+c.Typ.String()+" in a Kafka connector", "Give the column another type.")
+		}
+		return nil
+	case "PARTITION":
+		ok = c.Typ.ID == types.Int4 || c.Typ.ID == types.Int8
+	case "OFFSET":
+		ok = c.Typ.ID == types.Int8
+	case "TIMESTAMP":
+		ok = c.Typ.ID == types.Timestamptz || c.Typ.ID == types.Timestamp
+	case "HEADER":
+		if c.Header == "" {
+			return pgerr.Unsupported("INCLUDE HEADER without a name", "Name one header: INCLUDE HEADER 'name' AS column.")
+		}
+		ok = c.Typ.ID == types.Bytea || c.Typ.ID == types.Text
+	default:
+		return pgerr.Unsupported("INCLUDE "+c.Include, "Available: KEY, PARTITION, OFFSET, TIMESTAMP, HEADER 'name', PAYLOAD.")
+	}
+	if !ok {
+		return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" of INCLUDE %s cannot be of type %s", c.Name, c.Include, c.Typ)
+	}
+	return nil
+}
+
+// metaColumn is a column filled from the record around the value; at is its
+// place in the chunk.
+type metaColumn struct {
+	at  int
+	col connector.Column
+}
+
+// unixTo2000 is 2000-01-01 in ms since 1970.
+const unixTo2000 = 946684800000
+
+// fill appends the column's value to v.
+func (m *metaColumn) fill(v vec.Vector, rec *kgo.Record, opt *types.Options) error {
+	switch m.col.Include {
+	case "KEY":
+		return appendBytes(v, rec.Key, opt)
+	case "PAYLOAD":
+		return appendBytes(v, rec.Value, opt)
+	case "PARTITION":
+		appendInt(v, int64(rec.Partition))
+	case "OFFSET":
+		appendInt(v, rec.Offset)
+	case "TIMESTAMP":
+		appendInt(v, (rec.Timestamp.UnixMilli()-unixTo2000)*1000)
+	case "HEADER":
+		// Of headers of one name the last counts.
+		for i := len(rec.Headers) - 1; i >= 0; i-- {
+			if rec.Headers[i].Key == m.col.Header {
+				return appendBytes(v, rec.Headers[i].Value, opt)
+			}
+		}
+		v.AppendNull()
+	}
+	return nil
+}
+
+// appendBytes appends raw bytes to a bytea column, or parses them as the text
+// form of the column's type.
+func appendBytes(v vec.Vector, b []byte, opt *types.Options) error {
+	if b == nil {
+		v.AppendNull()
+		return nil
+	}
+	if v.Type().ID == types.Bytea {
+		v.(*vec.Bytes).Append(b)
+		return nil
+	}
+	s := string(b)
+	if err := types.CheckText(s); err != nil {
+		return err
+	}
+	d, err := types.ParseText(v.Type(), s, opt)
+	if err != nil {
+		return err
+	}
+	v.AppendDatum(d)
+	return nil
+}
+
+func appendInt(v vec.Vector, n int64) {
+	switch v := v.(type) {
+	case *vec.Col[int64]:
+		v.Vals = append(v.Vals, n)
+	case *vec.Col[int32]:
+		v.Vals = append(v.Vals, int32(n))
+	}
+}
