@@ -231,8 +231,9 @@ func (h *hashAgg) remember(id uint32, r []byte, f uint32) {
 }
 
 func (h *hashAgg) newDirty() *dirtyGroups {
-	if d := h.seal.spare; d != nil {
-		h.seal.spare = nil
+	if n := len(h.seal.spare); n > 0 {
+		d := h.seal.spare[n-1]
+		h.seal.spare = h.seal.spare[:n-1]
 		return d
 	}
 	d := &dirtyGroups{accs: make([]vec.Vector, h.nAcc)}
@@ -390,7 +391,9 @@ func (h *hashAgg) Seal(_ types.Epoch, emit Emit) error {
 			return err
 		}
 		d.reset()
-		h.seal.spare = d
+		if len(h.seal.spare) < spareDirty {
+			h.seal.spare = append(h.seal.spare, d)
+		}
 	}
 	clear(h.dirty)
 	h.dirty = h.dirty[:0]

@@ -10,25 +10,27 @@ import (
 
 // aggSeal is the scratch memory of emitting groups.
 type aggSeal struct {
-	cand  *vec.Chunk // old rows, then new rows
-	out   *output
-	olds  []groupRow
-	news  []groupRow
-	sel   []int32
-	diff  []int64
-	keys  [][]byte
-	gone  []ref // display rows to free
-	spare *dirtyGroups
+	cand   *vec.Chunk // old rows, then new rows
+	out    *output
+	olds   []groupRow
+	news   []groupRow
+	sel    []int32
+	diff   []int64
+	keys   [][]byte
+	gone   []ref // display rows to free
+	spare  []*dirtyGroups
+	failed map[int32]error // candidate -> why it has no result
 }
 
-// groupRow is one candidate output row: entry number, record, and which of
-// the two states it is.
+// groupRow is one candidate output row: the number of its group in the dirty
+// list, and its record.
 type groupRow struct {
-	entry int
+	entry int32
 	id    uint32
-	rec   []byte
-	err   error
 }
+
+// spareDirty is how many dirty lists are kept for the next epoch.
+const spareDirty = 64
 
 func (s *aggSeal) init(ts []types.T, max int) {
 	s.cand = vec.NewChunk(ts, 0)
@@ -38,16 +40,16 @@ func (s *aggSeal) init(ts []types.T, max int) {
 // sealGroups emits the net change of the groups of d, and marks them clean.
 func (h *hashAgg) sealGroups(d *dirtyGroups, emit Emit) error {
 	s := &h.seal
-	s.olds, s.news, s.gone = s.olds[:0], s.news[:0], s.gone[:0]
+	s.olds, s.news, s.gone, s.failed = s.olds[:0], s.news[:0], s.gone[:0], nil
 	for e, id := range d.ids {
 		if err := h.candidates(d, e, id); err != nil {
 			return err
 		}
 	}
 	s.cand.Reset()
-	h.candKeys()
+	h.candKeys(d)
 	h.candResults(d)
-	if err := h.reportFailed(d); err != nil {
+	if err := h.reportFailed(); err != nil {
 		return err
 	}
 	err := h.emitPairs(emit)
@@ -68,7 +70,7 @@ func (h *hashAgg) candidates(d *dirtyGroups, e int, id uint32) error {
 	}
 	var before []byte
 	if len(d.before) > 0 {
-		before = d.before[e*h.groups.payload : (e+1)*h.groups.payload]
+		before = h.before(d, e)
 	}
 	h.show(id, r)
 	f := le.Uint32(r[groupFlags:])
@@ -81,17 +83,22 @@ func (h *hashAgg) candidates(d *dirtyGroups, e int, id uint32) error {
 	}
 	if visible {
 		f |= groupEmitted
-		s.news = append(s.news, groupRow{entry: e, id: id, rec: r})
+		s.news = append(s.news, groupRow{int32(e), id})
 	}
 	le.PutUint32(r[groupFlags:], f)
 	if old {
-		s.olds = append(s.olds, groupRow{entry: e, id: id, rec: before})
+		s.olds = append(s.olds, groupRow{int32(e), id})
 	}
 	return nil
 }
 
+// before returns the record entry e had before its first change of the epoch.
+func (h *hashAgg) before(d *dirtyGroups, e int) []byte {
+	return d.before[e*h.groups.payload : (e+1)*h.groups.payload]
+}
+
 // candKeys appends the group columns of the candidates.
-func (h *hashAgg) candKeys() {
+func (h *hashAgg) candKeys(d *dirtyGroups) {
 	s := &h.seal
 	if len(h.group) == 0 {
 		return
@@ -105,12 +112,15 @@ func (h *hashAgg) candKeys() {
 		return
 	}
 	s.keys = s.keys[:0]
-	for _, l := range [2][]groupRow{s.olds, s.news} {
+	for x, l := range [2][]groupRow{s.olds, s.news} {
 		for _, g := range l {
-			if h.safe {
+			switch {
+			case h.safe:
 				s.keys = append(s.keys, h.groups.key(g.id))
-			} else {
-				s.keys = append(s.keys, h.shown.get(ref(le.Uint64(g.rec[groupShown:]))))
+			case x == 0:
+				s.keys = append(s.keys, h.shown.get(ref(le.Uint64(h.before(d, int(g.entry))[groupShown:]))))
+			default:
+				s.keys = append(s.keys, h.shown.get(ref(le.Uint64(h.groups.rec(g.id)[groupShown:]))))
 			}
 		}
 	}
@@ -133,76 +143,76 @@ func appendInt(v vec.Vector, x int64, null bool) {
 	}
 }
 
-// candResults appends the aggregates of the candidates; a result that fails
-// marks its candidate.
+// candResults appends the aggregates of the candidates, and notes which have
+// none because a result failed.
 func (h *hashAgg) candResults(d *dirtyGroups) {
 	s := &h.seal
 	for k := range h.aggs {
 		a := &h.aggs[k]
 		v := s.cand.Cols[len(h.group)+k]
-		for j := range s.olds {
-			g := &s.olds[j]
+		for j, g := range s.olds {
 			if a.flat == nil {
-				v.AppendFrom(d.accs[a.acc], g.entry)
-				if err := d.failed[g.entry]; err != nil {
-					g.err = err
-				}
+				v.AppendFrom(d.accs[a.acc], int(g.entry))
+				s.note(j, d.failed[int(g.entry)])
 				continue
 			}
-			n := v.Len()
-			if err := a.flat.Result(h.ctx.Expr, g.rec[a.off:a.off+a.flat.Size()], v); err != nil {
-				g.err = err
-				padTo(v, n+1)
-			}
+			before := h.before(d, int(g.entry))
+			s.note(j, a.flat.Result(h.ctx.Expr, before[a.off:a.off+a.flat.Size()], v))
+			padTo(v, j+1)
 		}
-		for j := range s.news {
-			g := &s.news[j]
-			n := v.Len()
-			var err error
+		for j, g := range s.news {
+			j += len(s.olds)
 			if a.flat == nil {
-				err = h.accs.of(g.id)[a.acc].Result(h.ctx.Expr, v)
+				s.note(j, h.accs.of(g.id)[a.acc].Result(h.ctx.Expr, v))
 			} else {
-				err = a.flat.Result(h.ctx.Expr, g.rec[a.off:a.off+a.flat.Size()], v)
+				s.note(j, a.flat.Result(h.ctx.Expr, h.groups.rec(g.id)[a.off:a.off+a.flat.Size()], v))
 			}
-			if err != nil {
-				g.err = err
-				padTo(v, n+1)
-			}
+			padTo(v, j+1)
 		}
 	}
 	s.cand.Rows = len(s.olds) + len(s.news)
 }
 
+// note remembers that candidate row j has no result, if err says so.
+func (s *aggSeal) note(j int, err error) {
+	if err == nil {
+		return
+	}
+	if s.failed == nil {
+		s.failed = map[int32]error{}
+	}
+	s.failed[int32(j)] = err
+}
+
 // reportFailed hands groups without a result to RowError, and takes earlier
 // reports back.
-func (h *hashAgg) reportFailed(d *dirtyGroups) error {
+func (h *hashAgg) reportFailed() error {
 	s := &h.seal
-	report := func(g *groupRow, row int, w int64) error {
-		if g.err == nil {
+	for j := range s.cand.Rows {
+		if len(s.failed) == 0 {
 			return nil
 		}
+		failure := s.failed[int32(j)]
+		if failure == nil {
+			continue
+		}
 		if h.ctx.RowError == nil {
-			return g.err
+			return failure
 		}
-		if err := h.ctx.RowError(h.op, s.cand, row, w, g.err); err == ErrKeep {
-			g.err = nil
-		} else if err != nil {
+		w := int64(1)
+		if j < len(s.olds) {
+			w = -1
+		}
+		switch err := h.ctx.RowError(h.op, s.cand, j, w, failure); err {
+		case nil:
+		case ErrKeep:
+			delete(s.failed, int32(j))
+			continue
+		default:
 			return err
 		}
-		return nil
-	}
-	for j := range s.olds {
-		if err := report(&s.olds[j], j, -1); err != nil {
-			return err
-		}
-	}
-	for j := range s.news {
-		g := &s.news[j]
-		if err := report(g, len(s.olds)+j, 1); err != nil {
-			return err
-		}
-		if g.err != nil {
-			r := h.groups.rec(g.id)
+		if w > 0 {
+			r := h.groups.rec(s.news[j-len(s.olds)].id)
 			le.PutUint32(r[groupFlags:], le.Uint32(r[groupFlags:])&^groupEmitted|groupFailed)
 		}
 	}
@@ -247,8 +257,8 @@ func (h *hashAgg) emitPairs(emit Emit) error {
 // pair selects an old and a new row (-1: none) for emission.
 func (h *hashAgg) pair(o, n int) {
 	s := &h.seal
-	hasOld := o >= 0 && s.olds[o].err == nil
-	hasNew := n >= 0 && s.news[n].err == nil
+	hasOld := o >= 0 && (s.failed == nil || s.failed[int32(o)] == nil)
+	hasNew := n >= 0 && (s.failed == nil || s.failed[int32(len(s.olds)+n)] == nil)
 	if hasOld && hasNew && sameRow(s.cand, o, len(s.olds)+n) {
 		return
 	}

@@ -166,7 +166,7 @@ func newJoinSide(b *opBase, p *plan.Join, input plan.Node, keys []int, at int) *
 
 // withoutNullAnti turns NOT IN into an anti join: a right row keeps a left row
 // away unless the comparison of their operands is false, which it is not when
-// one of them is NULL. Null-safe keys stay keys.
+// it is NULL. Null-safe keys stay keys.
 func withoutNullAnti(p *plan.Join) *plan.Join {
 	if p.Kind != plan.NullAnti {
 		return p
@@ -176,7 +176,7 @@ func withoutNullAnti(p *plan.Join) *plan.Join {
 	lt, rt := plan.Types(p.Left.Schema()), plan.Types(p.Right.Schema())
 	var conds []expr.Expr
 	if p.Residual != nil {
-		conds = append(conds, p.Residual)
+		conds = append(conds, &expr.IsBool{Arg: p.Residual, Want: false, Negate: true})
 	}
 	for i, l := range p.LeftKeys {
 		r := p.RightKeys[i]

@@ -211,7 +211,10 @@ func naiveJoin(j *plan.Join, rows []exectest.Change, residual bool) exectest.Bag
 				return false
 			}
 		}
-		return !residual || l[1] != nil && r[1] != nil && l[1].(int64) < r[1].(int64)
+		if residual && (l[1] == nil || r[1] == nil) {
+			return j.Kind == plan.NullAnti // unknown is as good as equal
+		}
+		return !residual || l[1].(int64) < r[1].(int64)
 	}
 	ts := plan.Types(j.Schema())
 	out := exectest.Bag{}

@@ -254,3 +254,50 @@ func TestUpsertSink(t *testing.T) {
 		}
 	}
 }
+
+func TestGroupWithoutResult(t *testing.T) {
+	in := scan(types.TInt8, types.TFloat8)
+	p := aggregate(in, []int{0}, false, agg(t, in, "sum", false, 1), agg(t, in, "count", false))
+	for _, restore := range []bool{false, true} {
+		rest := int64(0)
+		s := exectest.NewStream(t, p, exectest.Options{ChunkRows: 3, Restore: restore,
+			RowError: func(_ int, _ *vec.Chunk, _ int, w int64, err error) error {
+				if pgerr.CodeOf(err) != pgerr.NumericValueOutOfRange {
+					return err
+				}
+				rest += w
+				return nil
+			}})
+		h := exectest.Parse(t, p, "+ 1 1e308\n+ 2 1\n|\n+ 1 1e308\n|\n+ 2 1\n|\n+ 1 1\n|\n- 1 1e308\n- 1 1")
+		sums := []int64{0, 1, 1, 1, 0}
+		outs := []string{"1 1e+308 1\n2 1 1", "2 1 1", "2 2 2", "2 2 2", "1 1e+308 1\n2 2 2"}
+		for e, changes := range h {
+			s.Epoch(changes)
+			if d := s.Out.Diff(exectest.ParseBag(outs[e])); d != "" || rest != sums[e] {
+				t.Fatalf("epoch %d: %d failures left, want %d; result differs:%s", e, rest, sums[e], d)
+			}
+		}
+	}
+}
+
+func TestConstantRelations(t *testing.T) {
+	none := &plan.Values{Out: []plan.Column{{Name: "x", Typ: types.TInt8}}}
+	two := &plan.Values{Out: none.Out, Rows: [][]expr.Expr{{int8Const(4)}, {int8Const(5)}}}
+	exectest.Run(t, aggregate(none, nil, true, agg(t, none, "count", false)), "", "0")
+	exectest.Run(t, aggregate(two, nil, true, agg(t, two, "sum", false, 0)), "|", "9")
+	exectest.Run(t, &plan.Join{Kind: plan.Left, Left: two, Right: scan(types.TInt8), LeftKeys: []int{0}, RightKeys: []int{0}},
+		"+ 5\n|\n+ 4\n- 5", "4 4\n5 null")
+	f, err := expr.ResolveFunc("generate_series", []types.T{types.TInt8, types.TInt8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := &plan.TableFunc{Fn: f, Args: []expr.Expr{int8Const(2), int8Const(4)}, Ordinality: true,
+		Out: []plan.Column{{Name: "n", Typ: types.TInt8}, {Name: "ordinality", Typ: types.TInt8}}}
+	exectest.Run(t, series, "|", "2 1\n3 2\n4 3")
+	in := scan(types.TInt8)
+	set := &plan.ProjectSet{Input: in, Out: []plan.Column{{Name: "a", Typ: types.TInt8}, {Name: "s", Typ: types.TInt8}, {Name: "r", Typ: types.TInt8}},
+		Exprs: []expr.Expr{col(0, types.TInt8),
+			&expr.Call{Fn: f, Args: []expr.Expr{int8Const(1), col(0, types.TInt8)}, Typ: types.TInt8},
+			&expr.Call{Fn: f, Args: []expr.Expr{int8Const(8), int8Const(9)}, Typ: types.TInt8}}}
+	exectest.Run(t, set, "+ 1\n+ 3\n+ null\n|\n- 3", "1 1 8\n1 null 9\nnull null 8\nnull null 9")
+}
