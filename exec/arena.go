@@ -20,6 +20,7 @@ type arena struct {
 	pages [][]byte
 	cur   int // page being filled
 	used  int
+	kept  int // leading pages of the usual size left over by reset
 	free  [arenaClasses]ref
 	held  int
 }
@@ -55,9 +56,8 @@ func (a *arena) alloc(n int) (ref, []byte) {
 			a.used = size // there is no page to fill yet
 		}
 	case len(a.pages) == 0 || a.used+size > len(a.pages[a.cur]):
-		page, off = len(a.pages), 0
 		a.addPage(size)
-		a.used = size
+		page, off, a.used = a.cur, 0, size
 	default:
 		a.used += size
 	}
@@ -68,6 +68,10 @@ func (a *arena) alloc(n int) (ref, []byte) {
 
 // addPage adds a page; the first ones are small, so that a small state is cheap.
 func (a *arena) addPage(size int) {
+	if a.cur+1 < a.kept {
+		a.cur++
+		return
+	}
 	n := min(max(1<<10, a.held), arenaPage)
 	a.pages = append(a.pages, make([]byte, max(n, size)))
 	a.cur = len(a.pages) - 1
@@ -101,14 +105,20 @@ func (a *arena) del(r ref) {
 	a.free[class] = r
 }
 
-// reset forgets everything and keeps one page.
+// keepBytes is how much memory reset leaves for the next use.
+const keepBytes = 4 << 20
+
+// reset forgets everything and keeps some pages.
 func (a *arena) reset() {
-	keep := a.pages
+	old := a.pages
 	*a = arena{}
-	if len(keep) > 0 && len(keep[len(keep)-1]) <= arenaPage {
-		a.pages = keep[len(keep)-1:]
-		a.held = len(a.pages[0])
+	for _, p := range old {
+		if len(p) == arenaPage && a.held+len(p) <= keepBytes {
+			a.pages = append(a.pages, p)
+			a.held += len(p)
+		}
 	}
+	a.kept = len(a.pages)
 }
 
 // slab keeps records of one size in pages, addressed by number. A record's
@@ -155,7 +165,9 @@ func (s *slab) add() uint32 {
 		}
 		s.pages = append(s.pages, make([]byte, n*s.stride))
 		s.held += n * s.stride
-	} else if (in+1)*s.stride > len(s.pages[page]) {
+	} else if (in+1)*s.stride <= len(s.pages[page]) {
+		clear(s.pages[page][in*s.stride : (in+1)*s.stride]) // left over by reset
+	} else {
 		old := s.pages[page]
 		p := make([]byte, min(2*len(old), s.stride<<s.shift))
 		copy(p, old)
@@ -173,12 +185,11 @@ func (s *slab) del(id uint32) {
 }
 
 func (s *slab) reset() {
-	if len(s.pages) > 1 {
-		s.held -= s.held - len(s.pages[0])
-		s.pages = s.pages[:1]
-	}
-	if len(s.pages) > 0 {
-		clear(s.pages[0])
+	for len(s.pages) > 1 && s.held > keepBytes {
+		n := len(s.pages) - 1
+		s.held -= len(s.pages[n])
+		s.pages[n] = nil
+		s.pages = s.pages[:n]
 	}
 	s.n, s.free = 0, 0
 }

@@ -25,6 +25,7 @@ const (
 	groupDirty                 // touched since the last Seal
 	groupUnsaved               // touched since the last Save
 	groupPersisted             // has a saved entry
+	groupClosed                // below the watermark: forgotten at the next Save
 )
 
 // hashAgg groups rows and keeps aggregates of every group. Rows fold into the
@@ -52,6 +53,7 @@ type hashAgg struct {
 	unsaved []uint32
 	fails   aggFailures
 	seal    aggSeal
+	closing closing
 }
 
 // aggregate is one aggregate of the operator.
@@ -195,7 +197,7 @@ func (h *hashAgg) touch(id uint32, added bool, vnode byte) {
 	if f&groupUnsaved == 0 {
 		h.unsaved = append(h.unsaved, id)
 	}
-	le.PutUint32(r[groupFlags:], f|groupDirty|groupUnsaved)
+	le.PutUint32(r[groupFlags:], f&^groupClosed|groupDirty|groupUnsaved)
 }
 
 // remember copies the record and the results a group has before its first change
@@ -371,10 +373,12 @@ func (h *hashAgg) undo(c *vec.Chunk) error {
 	return nil
 }
 
-// Advance passes the watermark of a group column on.
+// Advance passes the watermark of a group column on. Groups below it will not
+// change any more; Seal frees them.
 func (h *hashAgg) Advance(_ int, w Watermark, pass func(Watermark) error, _ Emit) error {
 	for i, g := range h.group {
 		if g == w.Col {
+			h.closing.advance(h, i, w.At)
 			return pass(Watermark{Col: i, At: w.At})
 		}
 	}
@@ -397,6 +401,7 @@ func (h *hashAgg) Seal(_ types.Epoch, emit Emit) error {
 	}
 	clear(h.dirty)
 	h.dirty = h.dirty[:0]
+	h.closing.sweep(h)
 	return nil
 }
 

@@ -42,7 +42,7 @@ func (h *hashAgg) Save(w StateWriter) error {
 				}
 			})
 		}
-		if le.Uint64(r) == 0 && !h.scalar {
+		if (le.Uint64(r) == 0 || f&groupClosed != 0) && !h.scalar {
 			if f&groupPersisted != 0 {
 				w.Delete(vnode, key)
 			}

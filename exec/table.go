@@ -270,11 +270,16 @@ func (t *table) reset() {
 	if t.n == 0 {
 		return
 	}
-	if len(t.subs) > 1 {
+	slots := 0
+	for i := range t.subs {
+		slots += len(t.subs[i].slots)
+	}
+	if 8*slots > keepBytes {
 		t.subs = make([]subIndex, 1)
-	} else {
-		clear(t.subs[0].slots)
-		t.subs[0].n = 0
+	}
+	for i := range t.subs {
+		clear(t.subs[i].slots)
+		t.subs[i].n = 0
 	}
 	t.n = 0
 	t.recs.reset()
