@@ -238,3 +238,33 @@ func TestMultisetOrder(t *testing.T) {
 		t.Errorf("%d entries, want %d", n, len(want))
 	}
 }
+
+func TestRegression(t *testing.T) {
+	c := vec.NewChunk([]types.T{types.TFloat8, types.TFloat8}, 4)
+	for _, p := range [][2]float64{{1, 2}, {2, 3}, {3, 5}, {5, 7}} {
+		c.AppendRow(1, p[0], p[1])
+	}
+	c.AppendRow(1, nil, 1.0)
+	for name, want := range map[string]string{
+		"regr_count": "4", "covar_pop": "2.8125", "covar_samp": "3.75", "regr_avgx": "4.25", "regr_avgy": "2.75",
+		"regr_sxx": "14.75", "regr_syy": "8.75", "regr_sxy": "11.25", "regr_slope": "0.7627118644067796",
+		"regr_intercept": "-0.4915254237288136", "regr_r2": "0.9806295399515739", "corr": "0.9902674083052385",
+	} {
+		f, err := ResolveAgg(name, c.Types())
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &AggCall{Fn: f, Args: []int{0, 1}, Filter: -1, Typ: f.Result(f.Args)}
+		a := call.Make(c.Types(), false).Acc()
+		for _, w := range []int64{1, 1, -1} {
+			for i := range c.Rows {
+				if err := a.Add(&Ctx{}, c.Cols, i, w); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := result(t, a, call.Typ); got != want {
+			t.Errorf("%s = %s, want %s", name, got, want)
+		}
+	}
+}

@@ -58,7 +58,22 @@ func setFuncs() []*Func {
 	expand.Ret = types.TRecord
 	expand.Cols = func(a []types.T) ([]string, []types.T) { return []string{"x", "n"}, ts(a[0].ElemType(), tI4) }
 	out = append(out, expand, keywords())
+	out = append(out, emptySets()...)
 	return append(out, jsonSets()...)
+}
+
+// emptySets describe what this server does not have.
+func emptySets() []*Func {
+	none := func(name string, arg types.T, names []string, cols ...types.T) *Func {
+		return record(&Func{Name: name, Args: ts(arg), Set: true,
+			EvalSet: func(*Ctx, []vec.Vector, []vec.Vector, int) error { return nil }}, names, cols...)
+	}
+	rel := types.TRegclass
+	return []*Func{
+		none("pg_partition_ancestors", rel, []string{"relid"}, rel),
+		none("pg_partition_tree", rel, []string{"relid", "parentrelid", "isleaf", "level"}, rel, rel, types.TBool, tI4),
+		none("ts_token_type", types.TOid, []string{"tokid", "alias", "description"}, tI4, tText, tText),
+	}
 }
 
 func keywords() *Func {

@@ -94,7 +94,7 @@ func stringFuncs() []*Func {
 		})),
 		fn("encode", ts(tBytea, tText), tText, encode),
 		fn("decode", ts(tText, tText), tBytea, decode),
-		safe(fn("get_byte", ts(tBytea, tI4), tI4, getByte)),
+		fn("get_byte", ts(tBytea, tI4), tI4, getByte),
 		fn("convert_from", ts(tBytea, tText), tText, func(r *row) error {
 			if err := types.CheckText(r.s(0)); err != nil {
 				return err

@@ -22,7 +22,7 @@ var tables = sync.OnceValue(func() *registry {
 			r.funcs[f.Name] = append(r.funcs[f.Name], f)
 		}
 	}
-	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs()} {
+	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs(), regressionAggs()} {
 		for _, f := range family {
 			r.aggs[f.Name] = append(r.aggs[f.Name], f)
 		}
