@@ -100,6 +100,9 @@ func (b *binder) plainApply(a *plan.Apply, right plan.Node) plan.Node {
 		if _, ok := exactlyOne(right); !ok {
 			right = &plan.SingleRow{Input: right}
 		}
+		if v, ok := a.Left.(*plan.Values); ok && len(v.Rows) == 1 && len(v.Out) == 0 && a.On == nil {
+			return right
+		}
 		return &plan.Join{Kind: plan.Inner, Left: a.Left, Right: right, Residual: a.On}
 	}
 	if a.Kind == plan.NullAnti {

@@ -38,9 +38,14 @@ func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	switch {
 	case ec.inAgg:
 		return nil, b.errAt(e, pgerr.GroupingError, "aggregate function calls cannot be nested")
-	case ec.aggs == nil && ec.inWindow:
-		return nil, b.errAt(e, pgerr.GroupingError, "aggregate functions are not allowed in %s", ec.clause)
 	case ec.aggs == nil:
+		if ec.sc.parent != nil {
+			if item, err := b.aggItem(ec, e); err == nil {
+				if err := b.checkAggLevel(item, e); err != nil {
+					return nil, err
+				}
+			}
+		}
 		return nil, b.errAt(e, pgerr.GroupingError, "aggregate functions are not allowed in %s", ec.clause)
 	}
 	item, err := b.aggItem(ec, e)

@@ -28,6 +28,7 @@ func testCatalog(t testing.TB) *catalog.Catalog {
 		`CREATE TABLE docs (id bigint PRIMARY KEY, j jsonb, tags text[])`,
 		`CREATE SOURCE bids (auction bigint, bidder bigint, price bigint, ts timestamp) WITH (connector = 'nexmark')`,
 		`CREATE VIEW tv AS SELECT a, b * 2 AS b2 FROM t WHERE b > 0`,
+		`CREATE TABLE g (a int NOT NULL, b int GENERATED ALWAYS AS (a * 2) STORED, c text DEFAULT 'none', d timestamptz DEFAULT now(), CHECK (a > 0), CONSTRAINT short CHECK (length(c) < 10))`,
 		`CREATE INDEX ix ON t (b, c)`,
 	} {
 		create(t, c, ddl)

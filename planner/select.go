@@ -286,6 +286,16 @@ func (b *binder) expandSets(n plan.Node, es []expr.Expr) (plan.Node, []expr.Expr
 		if len(calls) == 0 {
 			return n, es, nil
 		}
+		if names, _ := setResult(calls[0]); len(names) > 1 && len(calls) == 1 {
+			n, es = b.expandRecords(n, es, calls[0])
+			continue
+		}
+		for _, c := range calls {
+			if names, _ := setResult(c); len(names) > 1 {
+				return nil, nil, pgerr.Unsupported("a function of several columns beside other set-returning functions in the select list",
+					"Put the function into FROM.")
+			}
+		}
 		width := len(n.Schema())
 		ps := &plan.ProjectSet{Input: n, Exprs: identity(n), Out: slices.Clone(n.Schema())}
 		at := map[string]int{}
@@ -307,6 +317,35 @@ func (b *binder) expandSets(n plan.Node, es []expr.Expr) (plan.Node, []expr.Expr
 		}
 		n, es = ps, out
 	}
+}
+
+// expandRecords calls a set-returning function of several columns for every row
+// of n; es then take its columns.
+func (b *binder) expandRecords(n plan.Node, es []expr.Expr, c *expr.Call) (plan.Node, []expr.Expr) {
+	width := len(n.Schema())
+	f := &plan.TableFunc{Fn: c.Fn, Out: setColumns(c, c.Fn.Name)}
+	for _, a := range c.Args {
+		f.Args = append(f.Args, outward(a, 1))
+	}
+	row := &expr.MakeRow{}
+	for i, col := range f.Out {
+		row.Args = append(row.Args, &expr.Col{Index: width + i, Typ: col.Typ})
+		row.Names = append(row.Names, col.Name)
+	}
+	key := exprKey(c)
+	out := make([]expr.Expr, len(es))
+	for i, e := range es {
+		out[i] = replace(e, func(x expr.Expr) (expr.Expr, bool) {
+			if fl, ok := x.(*expr.Field); ok && exprKey(fl.Arg) == key {
+				return row.Args[fl.Index], true
+			}
+			if exprKey(x) == key {
+				return row, true
+			}
+			return nil, false
+		})
+	}
+	return &plan.Apply{Kind: plan.Inner, Left: n, Right: f}, out
 }
 
 func hasSet(e expr.Expr) bool {

@@ -180,7 +180,7 @@ func (u *unnester) values(n *plan.Values) (plan.Node, bool) {
 
 // tableFunc calls a function for every value of the domain.
 func (u *unnester) tableFunc(n *plan.TableFunc) (plan.Node, bool) {
-	if n.Ordinality {
+	if n.Ordinality || len(n.Out) != 1 {
 		return nil, false
 	}
 	d := u.domain()
@@ -189,20 +189,9 @@ func (u *unnester) tableFunc(n *plan.TableFunc) (plan.Node, bool) {
 		args[i] = u.expr(a, 0)
 	}
 	call := &expr.Call{Fn: n.Fn, Args: args, Typ: n.Fn.Result(typesOf(args))}
-	if len(n.Out) == 1 {
-		p := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...), Out: slices.Clone(n.Out)}
-		p.Out = append(p.Out, d.Schema()...)
-		return p, true
-	}
-	// A function with several columns yields records, which are taken apart.
-	p := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...)}
-	p.Out = append([]plan.Column{{Name: n.Fn.Name, Typ: call.Typ}}, d.Schema()...)
-	q := &plan.Project{Input: p, Out: slices.Clone(n.Out)}
-	for i, c := range n.Out {
-		q.Exprs = append(q.Exprs, &expr.Field{Arg: &expr.Col{Index: 0, Typ: call.Typ}, Index: i, Typ: c.Typ})
-	}
-	q.Exprs, q.Out = u.addDomain(q.Exprs, q.Out, p, 1)
-	return q, true
+	p := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...), Out: slices.Clone(n.Out)}
+	p.Out = append(p.Out, d.Schema()...)
+	return p, true
 }
 
 func (u *unnester) join(n *plan.Join) (plan.Node, bool) {

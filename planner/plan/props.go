@@ -51,19 +51,21 @@ func (n *Filter) Props() Props {
 // Props: a key survives when all its columns are passed on as they are.
 func (n *Project) Props() Props {
 	p := n.Input.Props()
-	at := map[int]int{}
+	first, last := map[int]int{}, map[int]int{}
 	for i, e := range n.Exprs {
 		if c, ok := e.(*expr.Col); ok {
-			if _, dup := at[c.Index]; !dup {
-				at[c.Index] = i
+			if _, dup := first[c.Index]; !dup {
+				first[c.Index] = i
 			}
+			last[c.Index] = i
 		}
 	}
 	ao := p.AppendOnly
 	for _, e := range n.Exprs {
 		ao = ao && !IsVolatile(e)
 	}
-	return Props{ao, mapKeys(p.Keys, at)}
+	// A column passed on twice gives a key with either copy.
+	return Props{ao, normalise(append(mapKeys(p.Keys, first), mapKeys(p.Keys, last)...))}
 }
 
 // Props: a row may come out many times.
@@ -112,11 +114,50 @@ func (n *Aggregate) Props() Props {
 		return Props{false, [][]int{{}}}
 	}
 	p := n.Input.Props()
-	at, all := map[int]int{}, make([]int, len(n.Group))
+	at := map[int]int{}
 	for i, g := range n.Group {
-		at[g], all[i] = i, i
+		at[g] = i
 	}
-	return Props{p.AppendOnly && len(n.Aggs) == 0, normalise(append(mapKeys(p.Keys, at), all))}
+	keys := append(mapKeys(p.Keys, at), groupKeys(n)...)
+	return Props{p.AppendOnly && len(n.Aggs) == 0, normalise(keys)}
+}
+
+// groupKeys are the group columns; where the input has a column twice, either
+// copy serves.
+func groupKeys(n *Aggregate) [][]int {
+	type origin struct {
+		n   Node
+		col int
+	}
+	source := func(col int) origin {
+		in := n.Input
+		for {
+			switch x := in.(type) {
+			case *Filter:
+				in = x.Input
+				continue
+			case *Project:
+				if c, ok := x.Exprs[col].(*expr.Col); ok {
+					in, col = x.Input, c.Index
+					continue
+				}
+			}
+			return origin{in, col}
+		}
+	}
+	first, last := map[origin]int{}, map[origin]int{}
+	for i, g := range n.Group {
+		s := source(g)
+		if _, dup := first[s]; !dup {
+			first[s] = i
+		}
+		last[s] = i
+	}
+	var a, b []int
+	for s := range first {
+		a, b = append(a, first[s]), append(b, last[s])
+	}
+	return [][]int{a, b}
 }
 
 // Props: the same row may come from two inputs.
