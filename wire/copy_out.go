@@ -17,6 +17,9 @@ type copyWriter struct {
 	enc     []encoder
 	scratch []byte
 	opts    *types.Options
+	// prefix stands before the next row in its message: clients expect the
+	// header and the first row together, as PostgreSQL sends them.
+	prefix string
 }
 
 // copyOut runs a COPY TO STDOUT to its end and returns the number of rows.
@@ -35,7 +38,7 @@ func (c *conn) copyOut(p *portal, cp *Copy) (n int64, err error) {
 	c.lost.start()
 	defer c.lost.stop()
 	if cp.Format.Kind == CopyBinary {
-		c.copyData(func(b []byte) []byte { return append(b, copySignature...) })
+		w.prefix = copySignature
 	} else if cp.Format.Header {
 		c.copyData(w.header)
 	}
@@ -58,7 +61,7 @@ func (c *conn) copyOut(p *portal, cp *Copy) (n int64, err error) {
 		}
 	}
 	if cp.Format.Kind == CopyBinary {
-		c.copyData(func(b []byte) []byte { return append(b, 0xff, 0xff) })
+		c.copyData(func(b []byte) []byte { return append(append(b, w.prefix...), 0xff, 0xff) })
 	}
 	c.copyDone()
 	return n, nil
@@ -77,7 +80,8 @@ func (c *conn) endCopyData(at int) {
 
 func (c *conn) copyRow(w *copyWriter, p *portal) {
 	at := len(c.out)
-	b := append(c.out, 'd', 0, 0, 0, 0)
+	b := append(append(c.out, 'd', 0, 0, 0, 0), w.prefix...)
+	w.prefix = ""
 	switch w.cp.Format.Kind {
 	case CopyBinary:
 		b = binary.BigEndian.AppendUint16(b, uint16(len(w.enc)))

@@ -92,7 +92,7 @@ func TestCopyOut(t *testing.T) {
 		t.Errorf("header: %s", got)
 	}
 	got = c.do(query("COPY jars TO STDOUT binary"))
-	if !strings.HasPrefix(got, `H(1:2) d("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00") d("\x00\x02\x00\x00\x00\x04\x00\x00\x00\x01`) ||
+	if !strings.HasPrefix(got, `H(1:2) d("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x04\x00\x00\x00\x01`) ||
 		!strings.HasSuffix(got, `d("\xff\xff") c C(COPY 3) Z(I)`) {
 		t.Errorf("binary: %s", got)
 	}

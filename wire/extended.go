@@ -17,6 +17,9 @@ func (c *conn) extended(err error) {
 	}
 	c.fail(err)
 	c.skip = true
+	// The Flush that a client may have sent after the message is among what is
+	// discarded, and without a Sync the client would wait for ever.
+	c.flush()
 }
 
 // enter opens the implicit transaction that ends with the next Sync.

@@ -228,6 +228,14 @@ func TestFlushWithoutSync(t *testing.T) {
 		}
 	}
 	c.expect(`2 D("42") C(SELECT 1) Z(I)`, &pgproto3.Bind{PreparedStatement: "f"}, &pgproto3.Execute{}, syncMsg)
+	// An error arrives although the Flush behind it is discarded.
+	c.Send(&pgproto3.Parse{Query: "SELECT no_such"})
+	c.Send(&pgproto3.Flush{})
+	c.Frontend.Flush()
+	if m, err := c.Receive(); err != nil || c.show(m) != "E(42703@8)" {
+		t.Fatalf("got %v, %v", m, err)
+	}
+	c.expect("Z(I)", syncMsg)
 }
 
 func TestManyRows(t *testing.T) {
