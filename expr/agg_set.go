@@ -423,16 +423,25 @@ type flatAcc struct {
 	f     FlatAgg
 	st    []byte
 	dirty bool
+	one   []vec.Vector // the row being added
+	w     [1]int64
+	sts   [1][]byte
 }
 
 func (a *flatAcc) Add(c *Ctx, args []vec.Vector, i int, w int64) error {
 	a.dirty = true
-	one := make([]vec.Vector, len(args))
-	for k, v := range args {
-		one[k] = vec.New(v.Type(), 1)
-		one[k].AppendFrom(v, i)
+	if a.one == nil {
+		a.one = make([]vec.Vector, len(args))
+		for k, v := range args {
+			a.one[k] = vec.New(v.Type(), 1)
+		}
 	}
-	return a.f.Add(c, [][]byte{a.st}, 0, one, []int64{w}, nil)
+	for k, v := range args {
+		a.one[k].Reset()
+		a.one[k].AppendFrom(v, i)
+	}
+	a.w[0], a.sts[0] = w, a.st
+	return a.f.Add(c, a.sts[:], 0, a.one, a.w[:], nil)
 }
 
 func (a *flatAcc) Result(c *Ctx, dst vec.Vector) error { return a.f.Result(c, a.st, dst) }

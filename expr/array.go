@@ -75,6 +75,19 @@ func arrayFuncs() []*Func {
 			appendElem(r.dst, r.dst.Type().Kind(), b, null)
 			return nil
 		})), elemOf(0)),
+		poly(safe(fn("array_subscript", ts(AnyArray, tI4, tI4), types.T{}, subscriptMany)), elemOf(0)),
+		poly(safe(fn("array_subscript", ts(AnyArray, tI4, tI4, tI4), types.T{}, subscriptMany)), elemOf(0)),
+		safe(fn("array_subscript", ts(tJSONB, tI4), tJSONB, func(r *row) error {
+			if firstByte(r.b(0)) != '[' {
+				return r.null()
+			}
+			v, ok := types.JSONIndex(r.b(0), r.i4(1))
+			return r.putJSON(v, ok, false)
+		})),
+		safe(fn("array_subscript", ts(tJSONB, tText), tJSONB, func(r *row) error {
+			v, ok := types.JSONPath(r.b(0), []string{r.s(1)})
+			return r.putJSON(v, ok, false)
+		})),
 		poly(fnNulls("array_slice", ts(AnyArray, tI4, tI4), types.T{}, arraySlice), sameAs(0)),
 		poly(fn("trim_array", ts(AnyArray, tI4), types.T{}, trimArray), sameAs(0)),
 		poly(fnNulls("array_fill", ts(AnyElement, types.ArrayOf(types.Int4)), types.T{}, arrayFill), func(a []types.T) types.T { return arrayOf(a[0]) }),
@@ -92,6 +105,26 @@ func arrayOps() []*Func {
 		poly(fnNulls("||", ts(AnyCompatibleArray, AnyCompatible), types.T{}, func(r *row) error { return arrayAdd(r, 0, 1, false) }), sameAs(0)),
 		poly(fnNulls("||", ts(AnyCompatible, AnyCompatibleArray), types.T{}, func(r *row) error { return arrayAdd(r, 1, 0, true) }), sameAs(1)),
 	}
+}
+
+// subscriptMany is a[i][j]…: NULL unless there are as many subscripts as
+// dimensions.
+func subscriptMany(r *row) error {
+	v := r.view(0)
+	if v.Dims() != len(r.args)-1 {
+		return r.null()
+	}
+	at := 0
+	for d := range v.Dims() {
+		i := r.i4(d+1) - v.Lower(d)
+		if i < 0 || i >= v.DimLen(d) {
+			return r.null()
+		}
+		at = at*v.DimLen(d) + i
+	}
+	b, null := v.At(at)
+	appendElem(r.dst, r.dst.Type().Kind(), b, null)
+	return nil
 }
 
 func arrayDims(r *row) error {

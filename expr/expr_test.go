@@ -187,3 +187,66 @@ func TestPatterns(t *testing.T) {
 		{"width_bucket", []string{"5.35", "float8", "0.024", "float8", "10.06", "float8", "5", "int4"}, "3"},
 	})
 }
+
+func TestNamedRowToJSON(t *testing.T) {
+	row := &MakeRow{Args: []Expr{lit(t, "1", "int4"), lit(t, "x", "text"), lit(t, "NULL", "text")}, Names: []string{"a", "b", "c"}}
+	for name, want := range map[string]string{"row_to_json": `{"a":1,"b":"x","c":null}`, "to_jsonb": `{"a": 1, "b": "x", "c": null}`} {
+		if got := show(NewCall(name, row)); got != want {
+			t.Errorf("%s = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestCoerce(t *testing.T) {
+	lit := func(s string) Expr { return &Const{Val: s, Typ: types.TUnknown} }
+	for _, k := range []struct {
+		in   Expr
+		to   types.T
+		ctx  CastContext
+		want string
+	}{
+		{lit("12"), types.TInt4, Implicit, "12"},
+		{lit("x"), types.TInt4, Implicit, `22P02 invalid input syntax for type integer: "x"`},
+		{lit("2020-02-30"), types.TDate, Implicit, `22008 date/time field value out of range: "2020-02-30"`},
+		{lit("2020-01-01 00:00:00+02"), types.TTimestamptz, Implicit, "2019-12-31 22:00:00+00"},
+		{lit("abcdef"), types.T{ID: types.Varchar, Mod: 7}, Explicit, "abc"},
+		{lit("abcdef"), types.T{ID: types.Varchar, Mod: 7}, Assignment, "22001 value too long for type character varying(3)"},
+		{&Const{Val: int64(1 << 40), Typ: types.TInt8}, types.TInt4, Assignment, "22003 integer out of range"},
+		{&Const{Val: int64(5), Typ: types.TInt8}, types.TInt4, Implicit, "42846 cannot cast type bigint to integer"},
+		{&Const{Val: 2.5, Typ: types.TFloat8}, types.TInt4, Explicit, "2"},
+		{&Const{Val: 1e30, Typ: types.TFloat8}, types.TInt8, Explicit, "22003 bigint out of range"},
+		{&Const{Val: true, Typ: types.TBool}, types.TText, Explicit, "true"},
+		{&Const{Val: "ab  ", Typ: types.TBpchar}, types.TText, Implicit, "ab"},
+		{&Const{Val: int32(7), Typ: types.TInt4}, types.NumericOf(5, 2), Assignment, "7.00"},
+		{&Const{Val: true, Typ: types.TBool}, types.TDate, Explicit, "42846 cannot cast type boolean to date"},
+	} {
+		e, err := Coerce(k.in, k.to, k.ctx)
+		if got := show(e, err); got != k.want {
+			t.Errorf("%v to %s: %s, want %s", k.in, k.to, got, k.want)
+		}
+	}
+}
+
+func TestCommonType(t *testing.T) {
+	for _, k := range []struct {
+		in   []types.T
+		want string
+	}{
+		{[]types.T{types.TUnknown, types.TUnknown}, "text"},
+		{[]types.T{types.TInt4, types.TUnknown, types.TNumeric}, "numeric"},
+		{[]types.T{types.TInt8, types.TFloat4}, "real"},
+		{[]types.T{types.TVarchar, types.TText}, "character varying"},
+		{[]types.T{types.TDate, types.TTimestamptz}, "timestamp with time zone"},
+		{[]types.T{types.TInt4, types.TText}, "42804 UNION types integer and text cannot be matched"},
+	} {
+		ty, err := CommonType(k.in)
+		got := ty.String()
+		if err != nil {
+			e := pgerr.From(err)
+			got = string(e.Code) + " " + e.Msg
+		}
+		if got != k.want {
+			t.Errorf("%v: %s, want %s", k.in, got, k.want)
+		}
+	}
+}

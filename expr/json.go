@@ -310,6 +310,37 @@ func appendJSONArray(dst []byte, t types.T, a string, opt *types.Options) []byte
 	return dst
 }
 
+// namedRow binds to_json and its like over a row whose field names the planner
+// knows; a record value does not carry them.
+func namedRow(f *Func, args []Expr) Expr {
+	if len(args) != 1 || f.Name != "to_json" && f.Name != "to_jsonb" && f.Name != "row_to_json" {
+		return nil
+	}
+	m, ok := args[0].(*MakeRow)
+	if !ok || len(m.Names) != len(m.Args) {
+		return nil
+	}
+	fields := make([]Expr, len(m.Args))
+	for i, a := range m.Args {
+		fields[i] = a
+		if k, ok := a.(*Const); ok && k.Typ.ID == types.Unknown {
+			fields[i] = &Const{Val: k.Val, Typ: tText}
+		}
+	}
+	g := stable(fnNulls(f.Name, typesOf(fields), f.Ret, func(r *row) error {
+		b := []byte{'{'}
+		for k, name := range m.Names {
+			if k > 0 {
+				b = append(b, ',')
+			}
+			b = append(types.AppendJSONString(b, name), ':')
+			b = appendJSON(b, r.typ(k), r.datum(k), r.c.options())
+		}
+		return r.finishJSON(append(b, '}'), f.Ret == tJSONB)
+	}))
+	return &Call{Fn: g, Args: fields, Typ: f.Ret}
+}
+
 // appendJSONRecord names the fields f1, f2, …, as an anonymous record's are.
 func appendJSONRecord(dst []byte, rec string, opt *types.Options) []byte {
 	v := types.ViewRecord([]byte(rec))

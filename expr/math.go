@@ -209,6 +209,7 @@ func numericMath() []*Func {
 		fn("lcm", ts(tI8, tI8), tI8, func(r *row) error { return putGCD(r, true) }),
 		fn("gcd", ts(tI4, tI4), tI4, func(r *row) error { return putGCD(r, false) }),
 		fn("lcm", ts(tI4, tI4), tI4, func(r *row) error { return putGCD(r, true) }),
+		fn("width_bucket", ts(tNum, tNum, tNum, tI4), tI4, widthBucketDecimal),
 		fn("factorial", ts(tI8), tNum, factorial),
 		{Name: "abs", Args: ts(types.TInt2), Ret: types.TInt2, Eval: absInts[int16], MayFail: true},
 		{Name: "abs", Args: ts(tI4), Ret: tI4, Eval: absInts[int32], MayFail: true},
@@ -306,3 +307,36 @@ func factorial(r *row) error {
 }
 
 var errNumOverflow = pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
+
+func widthBucketDecimal(r *row) error {
+	x, lo, hi, n := r.dec(0), r.dec(1), r.dec(2), r.i4(3)
+	bad := func(s string) error { return pgerr.New(pgerr.InvalidArgumentForWidthBucket, "%s", s) }
+	switch {
+	case n <= 0:
+		return bad("count must be greater than zero")
+	case x.IsNaN() || lo.IsNaN() || hi.IsNaN():
+		return bad("operand, lower bound, and upper bound cannot be NaN")
+	case lo.IsInf() || hi.IsInf():
+		return bad("lower and upper bounds must be finite")
+	case lo.Cmp(hi) == 0:
+		return bad("lower bound cannot equal upper bound")
+	}
+	if lo.Cmp(hi) > 0 {
+		x, lo, hi = x.Neg(), lo.Neg(), hi.Neg()
+	}
+	switch {
+	case x.Cmp(lo) < 0:
+		return r.putI4(0)
+	case x.Cmp(hi) >= 0:
+		if n == math.MaxInt32 {
+			return errInt4Range
+		}
+		return r.putI4(n + 1)
+	}
+	q, err := x.Sub(lo).Mul(types.DecimalFromInt64(int64(n))).DivTrunc(hi.Sub(lo))
+	if err != nil {
+		return err
+	}
+	k, _ := q.Int64()
+	return r.putI4(int(k) + 1)
+}

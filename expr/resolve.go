@@ -422,6 +422,9 @@ func NewOp(op string, args ...Expr) (Expr, error) {
 
 // BindCall coerces args to f's parameters and builds the call.
 func BindCall(f *Func, args []Expr) (Expr, error) {
+	if e := namedRow(f, args); e != nil {
+		return e, nil
+	}
 	out := make([]Expr, len(args))
 	for i, p := range f.ParamTypes(typesOf(args)) {
 		a, err := Coerce(args[i], p, Implicit)

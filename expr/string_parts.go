@@ -147,7 +147,18 @@ func concatFuncs() []*Func {
 		})}
 	format := &Func{Name: "format", Args: ts(tText, Any), Variadic: true, Ret: tText, NotStrict: true, MayFail: true,
 		Volatility: Stable, Eval: rowsNulls(formatFn)}
-	return []*Func{concat, concatWS, format}
+	count := func(name string, null bool) *Func {
+		return &Func{Name: name, Args: ts(Any), Variadic: true, Ret: tI4, NotStrict: true, Eval: rowsNulls(func(r *row) error {
+			n := 0
+			for k := range r.args {
+				if r.isNull(k) == null {
+					n++
+				}
+			}
+			return r.putI4(n)
+		})}
+	}
+	return []*Func{concat, concatWS, format, count("num_nulls", true), count("num_nonnulls", false)}
 }
 
 // concatOps are the forms of || over text; arrays and jsonb have their own.
