@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -279,6 +281,9 @@ func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
 // attachAny counts the rows for which the comparison is true and unknown, and
 // makes three-valued logic of the counts.
 func (b *binder) attachAny(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
+	if m, v, err := b.attachIn(n, s); m != nil || err != nil {
+		return m, v, err
+	}
 	width, sub := len(n.Schema()), len(s.node.Schema())
 	cmp := withSubCols(expr.Rewrite(s.cmp, func(x expr.Expr) expr.Expr {
 		switch x := x.(type) {
@@ -312,6 +317,73 @@ func (b *binder) attachAny(n plan.Node, s *subRef) (plan.Node, expr.Expr, error)
 		{Cond: c1, Then: &expr.Const{Val: true, Typ: types.TBool}},
 		{Cond: c2, Then: &expr.Const{Typ: types.TBool}},
 	}, Else: &expr.Const{Val: false, Typ: types.TBool}}, nil
+}
+
+// attachIn is attachAny for lhs IN (uncorrelated query): a hash join with the
+// distinct values, and the counts that tell an unknown result from a false one.
+// It returns nil when s is something else.
+func (b *binder) attachIn(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
+	lhs, rhs, ok := plan.IsEquality(s.cmp)
+	if !ok || refersToLevel(s.node, 1) || plan.IsVolatile(s.cmp) || hasSubCol(lhs) || !onlySubCol(rhs) {
+		return nil, nil, nil
+	}
+	width := len(n.Schema())
+	typ := rhs.Type()
+	values := &plan.Project{Input: s.node, Exprs: []expr.Expr{withSubCols(rhs, 0)}, Out: []plan.Column{{Name: "value", Typ: typ}}}
+	count, err := b.countAgg(values, -1)
+	if err != nil {
+		return nil, nil, err
+	}
+	present := &plan.Project{Input: values, Exprs: []expr.Expr{&expr.IsNull{Arg: &expr.Col{Typ: typ}}}, Out: []plan.Column{{Name: "unknown", Typ: types.TBool}}}
+	unknown := count
+	unknown.Filter = 0
+	agg := &plan.Aggregate{Input: present, Scalar: true, Aggs: []expr.AggCall{count, unknown},
+		Out: []plan.Column{{Name: "total", Typ: types.TInt8}, {Name: "unknowns", Typ: types.TInt8}}}
+	n = &plan.Apply{Kind: plan.Left, Left: n, Right: agg, Scalar: true}
+	set := distinct(values)
+	marked := &plan.Project{Input: set, Exprs: append(identity(set), &expr.Const{Val: true, Typ: types.TBool}),
+		Out: append(slices.Clone(set.Schema()), plan.Column{Name: "found", Typ: types.TBool})}
+	eq, err := b.op("=", s.at, lhs, &expr.Col{Index: width + 2, Typ: typ})
+	if err != nil {
+		return nil, nil, err
+	}
+	n = &plan.Apply{Kind: plan.Left, Left: n, Right: marked, On: eq}
+	some, err := b.positive(&expr.Col{Index: width, Typ: types.TInt8}, s.at)
+	if err != nil {
+		return nil, nil, err
+	}
+	nulls, err := b.positive(&expr.Col{Index: width + 1, Typ: types.TInt8}, s.at)
+	if err != nil {
+		return nil, nil, err
+	}
+	maybe := &expr.And{Args: []expr.Expr{some, &expr.Or{Args: []expr.Expr{nulls, &expr.IsNull{Arg: lhs}}}}}
+	return n, &expr.Case{Typ: types.TBool, Whens: []expr.When{
+		{Cond: &expr.Col{Index: width + 3, Typ: types.TBool}, Then: &expr.Const{Val: true, Typ: types.TBool}},
+		{Cond: maybe, Then: &expr.Const{Typ: types.TBool}},
+	}, Else: &expr.Const{Val: false, Typ: types.TBool}}, nil
+}
+
+func hasSubCol(e expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		_, ok := x.(*subCol)
+		found = found || ok
+		return !found
+	})
+	return found
+}
+
+// onlySubCol: e reads the subquery's row and nothing else.
+func onlySubCol(e expr.Expr) bool {
+	ok := hasSubCol(e)
+	expr.Walk(e, func(x expr.Expr) bool {
+		switch x.(type) {
+		case *expr.Col, *expr.Outer, *subRef:
+			ok = false
+		}
+		return ok
+	})
+	return ok
 }
 
 // countAgg is count(*) [FILTER (column)].

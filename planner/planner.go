@@ -62,6 +62,7 @@ func (b *binder) optimize(n plan.Node) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	n = b.foldConstants(n)
 	n = pushFilters(n)
 	n = extractJoinKeys(n)
 	n = rankToTopN(n)
