@@ -55,15 +55,15 @@ func (s *Store) fold(j *job) error {
 		base, err = s.writeBase(v)
 	}
 	j.files.RUnlock()
-	name := logName("job", j.id, base.no, ".base")
-	var gone []string
-	if err == nil {
-		gone, err = s.publishFold(j, v, base)
-	}
 	if err != nil {
 		if base.no != 0 {
-			_ = s.fs.Remove(s.path(logDir, name))
+			_ = s.fs.Remove(s.path(logDir, logName("job", j.id, base.no, ".base")))
 		}
+		return err
+	}
+	// If this fails the base stays: its descriptor may be durable all the same.
+	gone, err := s.publishFold(j, v, base)
+	if err != nil {
 		return err
 	}
 	s.removeLater(j, gone)
@@ -217,6 +217,8 @@ func (s *Store) removeLater(j *job, names []string) {
 		return
 	}
 	s.folds.Go(func() {
+		s.exporting.RLock()
+		defer s.exporting.RUnlock()
 		j.files.Lock()
 		defer j.files.Unlock()
 		for _, n := range names {

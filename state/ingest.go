@@ -39,7 +39,9 @@ func (t *tx) ingest(ctx context.Context) error {
 		err = b.finish()
 	}
 	if err == nil {
+		t.s.ingesting.RLock()
 		err = t.s.db.Ingest(context.WithoutCancel(ctx), b.paths)
+		t.s.ingesting.RUnlock()
 	}
 	if err != nil {
 		b.discard()

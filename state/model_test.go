@@ -266,7 +266,7 @@ func TestCrashes(t *testing.T) {
 }
 
 type crashImage struct {
-	fs             *vfs.MemFS
+	fs             *vfs.CrashFS
 	acked, started [2]types.Epoch
 }
 
@@ -365,5 +365,57 @@ func TestModelReopen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestExport copies the store while two graphs commit, and checks each copy, and
+// that a copy goes its own way.
+func TestExport(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	fs := vfs.NewMem()
+	s := openMem(t, fs, tiny(rng))
+	graphs := [2]*graphModel{newGraphModel(1, 77), newGraphModel(2, 77)}
+	var epoch atomic.Uint64
+	var wg sync.WaitGroup
+	for _, g := range graphs {
+		wg.Go(func() { runGraph(t, s, g, &epoch, 80) })
+	}
+	var bounds [8][4]types.Epoch
+	for i := range bounds {
+		for j, g := range graphs {
+			g.mu.Lock()
+			bounds[i][j] = g.acked
+			g.mu.Unlock()
+		}
+		if err := s.Export(fmt.Sprintf("copy%d", i)); err != nil {
+			t.Fatal(err)
+		}
+		for j, g := range graphs {
+			g.mu.Lock()
+			bounds[i][2+j] = g.started
+			g.mu.Unlock()
+		}
+	}
+	wg.Wait()
+	if err := s.Export("copy0"); err == nil {
+		t.Error("an export over another one succeeded")
+	}
+	for i, b := range bounds {
+		opt := tiny(rng)
+		opt.FS = fs
+		c, err := Open(fmt.Sprintf("copy%d", i), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, g := range graphs {
+			g.check(t, c, b[j], b[2+j])
+		}
+		commit(t, c, &Commit{Epoch: c.LastEpoch() + 1, DropTables: []TableID{101, 103, 201}, DropJobs: []JobID{104, 106, 205}})
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, g := range graphs {
+		g.check(t, s, g.acked, g.started)
 	}
 }

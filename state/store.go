@@ -41,6 +41,9 @@ type Store struct {
 	stop    chan struct{}  // closed by Close
 	halt    sync.Once
 
+	exporting sync.RWMutex // held for reading while log files are deleted
+	ingesting sync.RWMutex // held for reading by ingestions
+
 	space space
 	stats counters
 }

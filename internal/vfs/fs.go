@@ -2,7 +2,6 @@ package vfs
 
 import (
 	"errors"
-	"math/rand/v2"
 
 	pvfs "github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -36,16 +35,6 @@ func OS() FS { return pvfs.Default }
 // NewMem makes an empty file system in memory, on which everything is durable
 // at once.
 func NewMem() *MemFS { return pvfs.NewMem() }
-
-// NewCrashableMem makes an empty file system in memory that tells synced from
-// unsynced data, for CrashClone.
-func NewCrashableMem() *MemFS { return pvfs.NewCrashableMem() }
-
-// CrashClone returns what a machine could find after a crash at this moment: all
-// that was synced, and each unsynced block or name with a chance of percent.
-func CrashClone(fs *MemFS, percent int, rng *rand.Rand) *MemFS {
-	return fs.CrashClone(pvfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng})
-}
 
 // Op describes an operation to a fault injector.
 type Op = errorfs.Op

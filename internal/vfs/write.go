@@ -1,5 +1,7 @@
 package vfs
 
+import pvfs "github.com/cockroachdb/pebble/v2/vfs"
+
 // SyncDir makes the names in dir durable.
 func SyncDir(fs FS, dir string) error {
 	d, err := fs.OpenDir(dir)
@@ -53,4 +55,10 @@ func ReadFile(fs FS, path string) ([]byte, error) {
 	}
 	_, err = f.ReadAt(b, 0)
 	return b, err
+}
+
+// LinkOrCopy gives the file at oldname a second name, or copies it where the file
+// system cannot. The name is durable after SyncDir.
+func LinkOrCopy(fs FS, oldname, newname string) error {
+	return pvfs.LinkOrCopy(fs, oldname, newname)
 }
