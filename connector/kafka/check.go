@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -92,6 +93,10 @@ func (o *options) explain(err error) error {
 	case is(kerr.ProducerFenced, kerr.InvalidProducerEpoch):
 		return pgerr.Wrap(err, pgerr.ObjectInUse, "another deliverer has taken over the sink into topic \"%s\", or its transaction timed out", o.topic).
 			WithDetail("%v", err)
+	case is(io.EOF):
+		return pgerr.Wrap(err, pgerr.ConnectionException, "the Kafka brokers at %s closed the connection", where).
+			WithDetail("Brokers do so when the security protocol is another or a login is refused.").
+			WithHint("Check the options \"%s\", \"%s\" and \"%s\".", optProtocol, optUser, optPassword)
 	case errors.As(err, &ke):
 		return pgerr.Wrap(err, pgerr.SystemError, "the Kafka brokers at %s answered with an error", where).WithDetail("%v", err)
 	}
