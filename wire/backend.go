@@ -108,6 +108,13 @@ type Session interface {
 	Close()
 }
 
+// CursorHolder is implemented by sessions with SQL cursors. In PostgreSQL they
+// are portals too, and clients describe them as such after DECLARE.
+type CursorHolder interface {
+	// CursorColumns returns the columns of the open cursor called name.
+	CursorColumns(name string) ([]Column, bool)
+}
+
 // Statement is one parsed statement, opaque to the wire.
 type Statement any
 

@@ -190,6 +190,12 @@ func (c *conn) describe(m *pgproto3.Describe) error {
 		c.send(&pgproto3.ParameterDescription{ParameterOIDs: oids})
 	case 'P':
 		p, err := c.portal(m.Name)
+		if h, ok := c.sess.(CursorHolder); ok && err != nil {
+			if cols, ok := h.CursorColumns(m.Name); ok {
+				c.rowDescription(cols, nil)
+				return nil
+			}
+		}
 		if err != nil {
 			return err
 		}

@@ -174,6 +174,11 @@ func (s *Session) TxStatus() byte {
 // IdleLimit implements wire.IdleLimiter.
 func (s *Session) IdleLimit() time.Duration { return time.Duration(s.b.Idle.Load()) }
 
+// CursorColumns implements wire.CursorHolder: the one cursor is called cur.
+func (s *Session) CursorColumns(name string) ([]wire.Column, bool) {
+	return []wire.Column{{Name: "g", Type: types.TInt4}}, name == "cur"
+}
+
 // Options implements wire.Session.
 func (s *Session) Options() *types.Options { return &s.Opts }
 
