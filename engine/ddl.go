@@ -387,7 +387,8 @@ func redact(text string) string { return text }
 // drop removes objects, dependents first, jobs stopped before their storage goes.
 func (s *Session) drop(st *sql.Drop) error {
 	snap := s.eng.cat.Current()
-	var oids []uint32
+	var oids []uint32 // the contents of a schema before it
+	named := map[uint32]bool{}
 	for _, t := range st.Targets {
 		o, err := s.dropTarget(snap, st.Kind, t.Name)
 		if err != nil {
@@ -397,7 +398,6 @@ func (s *Session) drop(st *sql.Drop) error {
 			}
 			return err
 		}
-		oids = append(oids, o.Header().OID)
 		if o.Kind() == catalog.KindSchema && st.Cascade {
 			snap.Objects(func(x catalog.Object) {
 				if x.Header().Schema == o.Header().Name {
@@ -405,6 +405,8 @@ func (s *Session) drop(st *sql.Drop) error {
 				}
 			})
 		}
+		oids = append(oids, o.Header().OID)
+		named[o.Header().OID] = true
 	}
 	if len(oids) == 0 {
 		return nil
@@ -428,13 +430,27 @@ func (s *Session) drop(st *sql.Drop) error {
 	if err := s.eng.changeCatalog(c, changes...); err != nil {
 		return err
 	}
-	if n := len(order) - len(oids); st.Cascade && n == 1 {
-		o := order[0]
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s %s", o.Kind(), o.Header().Name))
-	} else if st.Cascade && n > 1 {
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", n))
+	if st.Cascade {
+		s.cascadeNotice(order, named)
 	}
 	return nil
+}
+
+// cascadeNotice tells which objects went that the statement did not name.
+func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool) {
+	var also []catalog.Object
+	for _, o := range order {
+		if !named[o.Header().OID] {
+			also = append(also, o)
+		}
+	}
+	switch len(also) {
+	case 0:
+	case 1:
+		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s %s", also[0].Kind(), also[0].Header().Name))
+	default:
+		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(also)))
+	}
 }
 
 // dropListed is the order of a drop without CASCADE: the named objects and their
