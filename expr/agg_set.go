@@ -3,6 +3,7 @@ package expr
 import (
 	"encoding/binary"
 	"sort"
+	"unsafe"
 
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
@@ -55,7 +56,7 @@ func (m *multiset) add(key []byte, split int, w int64) {
 	if m.dirty == nil {
 		m.dirty = map[string]int32{}
 	}
-	b, i, ok := m.find(string(key))
+	b, i, ok := m.find(borrow(key))
 	if ok {
 		e := &m.blocks[b][i]
 		m.dirty[e.key] = e.split
@@ -68,6 +69,9 @@ func (m *multiset) add(key []byte, split int, w int64) {
 	m.dirty[e.key] = e.split
 	m.insert(b, i, e)
 }
+
+// borrow views bytes as a string for the length of a call.
+func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func (m *multiset) insert(b, i int, e entry) {
 	m.bytes += len(e.key) + 48
@@ -354,7 +358,7 @@ func (a *distinctAcc) Add(c *Ctx, args []vec.Vector, i int, w int64) error {
 // the given ordering prefix; empty if there is none. An exact encoding is never
 // empty: it begins with its null bitmap.
 func (a *distinctAcc) representative(prefix []byte) string {
-	b, i, _ := a.find(string(prefix))
+	b, i, _ := a.find(borrow(prefix))
 	for ; b < len(a.blocks); b, i = b+1, 0 {
 		for ; i < len(a.blocks[b]); i++ {
 			e := &a.blocks[b][i]

@@ -178,10 +178,23 @@ func patternOps() []*Func {
 
 // regexCache remembers compiled expressions of one kernel.
 type regexCache struct {
-	m map[string]*regexp.Regexp
+	m              map[string]*regexp.Regexp
+	pattern, flags string // of last
+	last           *regexp.Regexp
 }
 
 func (c *regexCache) get(pattern, flags string) (*regexp.Regexp, error) {
+	if c.last != nil && pattern == c.pattern && flags == c.flags {
+		return c.last, nil
+	}
+	re, err := c.lookup(pattern, flags)
+	if err == nil {
+		c.last, c.pattern, c.flags = re, strings.Clone(pattern), strings.Clone(flags)
+	}
+	return re, err
+}
+
+func (c *regexCache) lookup(pattern, flags string) (*regexp.Regexp, error) {
 	key := flags + "/" + pattern
 	if re := c.m[key]; re != nil {
 		return re, nil
@@ -193,7 +206,7 @@ func (c *regexCache) get(pattern, flags string) (*regexp.Regexp, error) {
 	if c.m == nil || len(c.m) >= 64 {
 		c.m = map[string]*regexp.Regexp{}
 	}
-	c.m[strings.Clone(key)] = re
+	c.m[key] = re
 	return re, nil
 }
 

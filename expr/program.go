@@ -11,7 +11,6 @@ import (
 type Program struct {
 	root node
 	typ  types.T
-	sel  *vec.Col[bool]
 }
 
 // node is one compiled operation. The vector eval returns is borrowed until the
@@ -197,12 +196,13 @@ type colNode struct{ index int }
 
 func (n *colNode) eval(_ *Ctx, in *vec.Chunk) (vec.Vector, error) { return in.Cols[n.index], nil }
 
-// constNode keeps a vector of copies and rebuilds it when the number of rows
-// changes.
+// constNode keeps a vector of copies. A chunk with fewer rows than one before
+// sees a part of it.
 type constNode struct {
-	typ types.T
-	val types.Datum
-	out vec.Vector
+	typ  types.T
+	val  types.Datum
+	out  vec.Vector
+	full int // copies ever made
 }
 
 func newConst(t types.T, v types.Datum) *constNode {
@@ -213,13 +213,44 @@ func newConst(t types.T, v types.Datum) *constNode {
 }
 
 func (n *constNode) eval(_ *Ctx, in *vec.Chunk) (vec.Vector, error) {
-	if n.out.Len() != in.Rows {
+	switch {
+	case n.out.Len() == in.Rows:
+	case n.val != nil && in.Rows <= n.full:
+		cut(n.out, in.Rows)
+	default:
 		n.out.Reset()
 		for range in.Rows {
 			n.out.AppendDatum(n.val)
 		}
+		n.full = in.Rows
 	}
 	return n.out, nil
+}
+
+// cut makes a vector without NULLs n rows long, whose memory holds at least as
+// many from before.
+func cut(v vec.Vector, n int) {
+	switch c := v.(type) {
+	case *vec.Col[bool]:
+		c.Vals = c.Vals[:n]
+	case *vec.Col[int16]:
+		c.Vals = c.Vals[:n]
+	case *vec.Col[int32]:
+		c.Vals = c.Vals[:n]
+	case *vec.Col[int64]:
+		c.Vals = c.Vals[:n]
+	case *vec.Col[float32]:
+		c.Vals = c.Vals[:n]
+	case *vec.Col[float64]:
+		c.Vals = c.Vals[:n]
+	case *vec.Col[types.IntervalValue]:
+		c.Vals = c.Vals[:n]
+	case *vec.Col[types.UUIDValue]:
+		c.Vals = c.Vals[:n]
+	case *vec.Bytes:
+		c.Off = c.Off[:n+1]
+		c.Data = c.Data[:c.Off[n]]
+	}
 }
 
 // callNode applies a kernel.
