@@ -223,14 +223,19 @@ func (o *portal) start(ctx context.Context) error {
 			return err
 		}
 		r := p.s.newRun(ctx)
+		o.tag = p.queryTag
+		if r.isPointRead(root) {
+			defer cancel()
+			defer r.close()
+			c, err := r.collect(root)
+			if err == nil && c.Rows == 0 {
+				c = nil
+			}
+			o.rows = once(c)
+			return err
+		}
 		o.cleanup = func() { r.close(); cancel() }
 		o.rows = pull(func(out emitFunc) error { return r.execute(root, out) })
-		o.tag = func(n int64) string {
-			if p.copyTag {
-				return "COPY " + itoa(n)
-			}
-			return "SELECT " + itoa(n)
-		}
 		return nil
 	case p.dml != nil:
 		defer cancel()
@@ -255,6 +260,13 @@ func (o *portal) start(ctx context.Context) error {
 		return tag + " " + itoa(n)
 	}
 	return nil
+}
+
+func (p *prepared) queryTag(n int64) string {
+	if p.copyTag {
+		return "COPY " + itoa(n)
+	}
+	return "SELECT " + itoa(n)
 }
 
 // once is a result of one chunk; nil: no rows.

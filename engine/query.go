@@ -130,6 +130,9 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 		return f(view)
 	}
 	own := r.own[s.Rel]
+	if own == nil && len(s.Prefix) == len(key) && lo != nil {
+		return r.getRow(s.Rel, ts, lo, narrow)
+	}
 	if own == nil {
 		return scanRows(r.snap, s.Rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, narrow)
 	}
@@ -137,6 +140,38 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 		return err
 	}
 	return plus(own, narrow)
+}
+
+// isPointRead reports whether the plan reads at most one row by its whole key:
+// then running it at once is cheaper than a coroutine to pull from.
+func (r *run) isPointRead(n plan.Node) bool {
+	for {
+		switch x := n.(type) {
+		case *plan.Project:
+			n = x.Input
+		case *plan.Filter:
+			n = x.Input
+		case *plan.Scan:
+			rel, ok := r.cat.ByOID(x.Rel).(catalog.Relation)
+			return ok && x.Prefix != nil && len(x.Prefix) == len(storageKey(rel))
+		default:
+			return false
+		}
+	}
+}
+
+// getRow reads the one row of a whole key.
+func (r *run) getRow(rel uint32, ts []types.T, key []byte, f func(*vec.Chunk) error) error {
+	row, ok, err := r.snap.Get(rel, key)
+	if err != nil || !ok {
+		return err
+	}
+	c := vec.NewChunk(ts, 1)
+	if _, err := vec.DecodeRow(c, nil, row); err != nil {
+		return err
+	}
+	c.AddWeight(1)
+	return f(c)
 }
 
 // keyRange turns the scan's key prefix into a range of storage keys. empty means

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"syscall"
@@ -44,8 +45,21 @@ func benchmark(args []string) error {
 	par := f.Int("parallelism", 0, "instances of each fragment; 0: the number of cores")
 	format := f.String("format", "text", "text or json")
 	interval := f.Duration("barrier-interval", time.Second, "time between epochs")
+	profile := f.String("cpuprofile", "", "`file` for a CPU profile")
 	if err := f.Parse(args[1:]); err != nil {
 		return err
+	}
+	tuneGC()
+	if *profile != "" {
+		w, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		if err := pprof.StartCPUProfile(w); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	qs := nexmarkOrder
 	if *query != "all" {
