@@ -235,6 +235,9 @@ func (t *jobTask) progress(p *exec.SourceProgress) error {
 	for k, v := range p.Offsets {
 		t.offsets[k] = v
 	}
+	if p.End {
+		t.job.ended.Add(1)
+	}
 	for i := range p.Bad {
 		if err := t.badRecord(&p.Bad[i]); err != nil {
 			return err

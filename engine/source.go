@@ -98,7 +98,6 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 			return true, nil
 		}
 		if b.End {
-			r.task.job.ended.Add(1)
 			return true, nil
 		}
 	}

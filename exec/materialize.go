@@ -174,6 +174,9 @@ func notUnique(b *opBase) error {
 // weight +1 or, once gone, its last value with weight -1.
 type sink struct {
 	*opBase
+	// appends: nothing is ever taken back, so there is nothing to net and rows go
+	// on as they come.
+	appends bool
 	changes *consolidator
 	keyed   *keyedChanges
 	out     *rowOutput
@@ -181,7 +184,7 @@ type sink struct {
 
 func newSink(p *plan.Sink, b *opBase) Operator {
 	ts := plan.Types(p.Schema())
-	s := &sink{opBase: b, changes: newConsolidator(ts)}
+	s := &sink{opBase: b, changes: newConsolidator(ts), appends: p.Key == nil && p.Input.Props().AppendOnly}
 	s.out = newRowOutput(s.changes.format, ts, b.ctx.rows())
 	if p.Key != nil {
 		s.keyed = newKeyedChanges(ts, p.Key)
@@ -189,7 +192,10 @@ func newSink(p *plan.Sink, b *opBase) Operator {
 	return s
 }
 
-func (s *sink) Push(_ int, c *vec.Chunk, _ Emit) error {
+func (s *sink) Push(_ int, c *vec.Chunk, emit Emit) error {
+	if s.appends {
+		return emit(c)
+	}
 	s.changes.add(c)
 	return nil
 }

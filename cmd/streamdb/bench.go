@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -88,6 +89,11 @@ func benchmark(args []string) error {
 }
 
 func benchQuery(q, text string, events int64, par int, interval time.Duration) (result, error) {
+	gen, err := generatorCPU(text, events)
+	if err != nil {
+		return result{}, err
+	}
+	runtime.GC()
 	dir, err := os.MkdirTemp("", "streamdb-bench-")
 	if err != nil {
 		return result{}, err
@@ -128,7 +134,6 @@ func benchQuery(q, text string, events int64, par int, interval time.Duration) (
 		return result{}, err
 	}
 	sec, cpu := time.Since(t0).Seconds(), cpuSeconds()-cpu0
-	gen, err := generatorCPU(text, events)
 	m := float64(events) / 1e6
 	r := result{Query: q, Events: events, Seconds: sec, EventsPerSec: float64(events) / sec, CPUPerMillion: (cpu - gen) / m,
 		GenPerMillion: gen / m, StateBytes: eng.Progress(q).StateBytes, PeakBytes: peakBytes()}

@@ -34,8 +34,19 @@ func drawn(k kind, name string, seq int, f func(dst []byte, r *rng) []byte) colu
 	})
 }
 
+// filler is the text that extra columns are slices of.
+var filler = func() string {
+	r := rng(0x5eed)
+	return string(r.letters(nil, 1<<20, 0))
+}()
+
+// extra is a slice of the filler of n characters, a fifth more or less.
 func extra(n int64) func(dst []byte, r *rng) []byte {
-	return func(dst []byte, r *rng) []byte { return r.letters(dst, n-n/5+r.intn(2*n/5+1), 0) }
+	return func(dst []byte, r *rng) []byte {
+		l := n - n/5 + r.intn(2*n/5+1)
+		from := r.intn(int64(len(filler)) - l)
+		return append(dst, filler[from:from+l]...)
+	}
 }
 
 func at(g *generator, id int64) int64 { return g.clock.at(id) }
