@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/streamdb/streamdb/pgerr"
 )
@@ -27,6 +28,24 @@ var dtPatterns = []string{
 }
 
 func parseDTFormat(f string) []fmtNode {
+	if last := lastDTFormat.Load(); last != nil && last.text == f {
+		return last.nodes
+	}
+	n := scanDTFormat(f)
+	lastDTFormat.Store(&dtFormat{f, n})
+	return n
+}
+
+// lastDTFormat remembers the format parsed last: a column is usually formatted
+// by one constant.
+var lastDTFormat atomic.Pointer[dtFormat]
+
+type dtFormat struct {
+	text  string
+	nodes []fmtNode
+}
+
+func scanDTFormat(f string) []fmtNode {
 	var out []fmtNode
 	fill := false
 next:
