@@ -84,7 +84,11 @@ func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Exp
 	if err != nil {
 		return nil, err
 	}
-	return &expr.Call{Fn: f, Args: args, Typ: f.Result(typesOf(args))}, nil
+	c := &expr.Call{Fn: f, Args: args, Typ: f.Result(typesOf(args))}
+	if _, ts := setResult(c); len(ts) == 1 {
+		c.Typ = ts[0]
+	}
+	return c, nil
 }
 
 func (b *binder) coerceArgs(params []types.T, args []expr.Expr, at sql.Node) ([]expr.Expr, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 )
@@ -264,6 +265,9 @@ func (b *binder) fieldSelect(ec *exprContext, e *sql.FieldSelect) (expr.Expr, er
 		return nil, b.unsupported(e, "row expansion here", "Name the fields.")
 	}
 	names, ts, ok := recordFields(x)
+	if c, isCol := x.(*expr.Col); isCol && !ok {
+		names, ts, ok = columnFields(ec.sc, c.Index)
+	}
 	if !ok {
 		if x.Type().ID == types.Record {
 			return nil, b.errAt(e, pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field)
@@ -276,6 +280,63 @@ func (b *binder) fieldSelect(ec *exprContext, e *sql.FieldSelect) (expr.Expr, er
 		}
 	}
 	return nil, b.errAt(e, pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field)
+}
+
+// columnFields returns the fields of a column of records of a subquery.
+func columnFields(sc *scope, index int) ([]string, []types.T, bool) {
+	for _, it := range sc.items {
+		for i := range it.cols {
+			if it.shape == nil || it.cols[i].e != nil || it.cols[i].index != index {
+				continue
+			}
+			if fs := it.shape(i); fs != nil {
+				var names []string
+				for _, f := range fs {
+					names = append(names, f.Name)
+				}
+				return names, plan.Types(fs), true
+			}
+		}
+	}
+	return nil, nil, false
+}
+
+// recordShape follows column i of a plan to the place where its records are made.
+func recordShape(n plan.Node, i int) []plan.Column {
+	switch n := n.(type) {
+	case *plan.Filter:
+		return recordShape(n.Input, i)
+	case *plan.TopN:
+		if i < len(n.Input.Schema()) {
+			return recordShape(n.Input, i)
+		}
+	case *plan.Window:
+		if i < len(n.Input.Schema()) {
+			return recordShape(n.Input, i)
+		}
+	case *plan.Project:
+		switch e := n.Exprs[i].(type) {
+		case *expr.Col:
+			return recordShape(n.Input, e.Index)
+		case *expr.MakeRow:
+			fs := make([]plan.Column, len(e.Args))
+			for k, a := range e.Args {
+				fs[k] = plan.Column{Name: e.Names[k], Typ: a.Type()}
+			}
+			return fs
+		}
+	case *plan.Join:
+		if nl := len(n.Left.Schema()); i >= nl {
+			return recordShape(n.Right, i-nl)
+		}
+		return recordShape(n.Left, i)
+	case *plan.Apply:
+		if nl := len(n.Left.Schema()); i >= nl {
+			return recordShape(n.Right, i-nl)
+		}
+		return recordShape(n.Left, i)
+	}
+	return nil
 }
 
 // recordFields returns the fields of a record whose shape is known.

@@ -123,12 +123,14 @@ func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, 
 	if err != nil {
 		return nil, err
 	}
+	it.shape = func(i int) []plan.Column { return recordShape(n, i) }
 	return &fromPart{node: n, items: []*rangeItem{it}}, nil
 }
 
 // alias names the columns of a part.
 func (b *binder) alias(a *sql.Alias, name string, cols []plan.Column, at sql.Node) (*rangeItem, error) {
 	it := &rangeItem{name: name, relVisible: true, colVisible: true}
+	it.shape = func(int) []plan.Column { return nil }
 	for i, c := range cols {
 		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Typ, index: i})
 	}
@@ -188,10 +190,24 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		it.schema = h.Schema
 	}
 	it.rel = rel
+	if n.Kind == plan.RelVirtual {
+		return &fromPart{node: withTableOID(n, it), items: []*rangeItem{it}}, nil
+	}
 	if t, ok := rel.(*catalog.Table); ok && t.PrimaryKey != nil {
 		it.key = t.PrimaryKey.Columns
 	}
 	return &fromPart{node: n, items: []*rangeItem{it}}, nil
+}
+
+// withTableOID adds the system column that psql asks catalog tables for.
+func withTableOID(n *plan.Scan, it *rangeItem) plan.Node {
+	if catalog.ColumnIndex(it.rel.Cols(), "tableoid") >= 0 {
+		return n
+	}
+	p := &plan.Project{Input: n, Exprs: append(identity(n), &expr.Const{Val: int64(n.Rel), Typ: types.TOid}), Out: slices.Clone(n.Out)}
+	p.Out = append(p.Out, plan.Column{Name: "tableoid", Typ: types.TOid})
+	it.cols = append(it.cols, scopeCol{name: "tableoid", typ: types.TOid, index: len(n.Out), system: true})
+	return p
 }
 
 // relation looks up a readable relation.

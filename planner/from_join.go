@@ -58,6 +58,9 @@ func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
 func (b *binder) joinOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.Node, error) {
 	if hasSubquery(cond) {
 		if te.Kind != sql.InnerJoin {
+			if j, err := b.subqueryOn(n, cond, te); j != nil || err != nil {
+				return j, err
+			}
 			return nil, b.unsupported(te, "a subquery in the ON of an outer join", "Join the subquery in FROM instead.")
 		}
 		width := len(n.Schema())
@@ -74,6 +77,59 @@ func (b *binder) joinOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.No
 		return &plan.Apply{Kind: n.Kind, Left: n.Left, Right: n.Right, On: cond}, nil
 	}
 	return n, nil
+}
+
+// subqueryOn plans the subqueries in the ON of a left join when they depend on
+// its right side only: they become columns of the right side.
+func (b *binder) subqueryOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.Node, error) {
+	j, ok := n.(*plan.Join)
+	if !ok || te.Kind != sql.LeftJoin {
+		return nil, nil
+	}
+	nl, nr := len(j.Left.Schema()), len(j.Right.Schema())
+	var plain, subs []expr.Expr
+	for _, c := range plan.Conjuncts(cond) {
+		if !hasSubquery(c) {
+			plain = append(plain, c)
+			continue
+		}
+		used := map[int]bool{}
+		(&selection{b: b}).colsUsed(c, used)
+		for i := range used {
+			if i < nl {
+				return nil, nil
+			}
+		}
+		subs = append(subs, shiftRow(c, -nl))
+	}
+	right, err := b.filter(j.Right, and(subs))
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Join{Kind: plan.Left, Left: j.Left, Right: narrowTo(right, nr), Residual: and(plain)}, nil
+}
+
+// shiftRow moves the columns of the row that e and the subqueries in it read.
+func shiftRow(e expr.Expr, by int) expr.Expr {
+	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		switch x := x.(type) {
+		case *expr.Col:
+			return &expr.Col{Index: x.Index + by, Typ: x.Typ}
+		case *subRef:
+			c := *x
+			c.node = mapOuter(x.node, 0, func(o *expr.Outer, d int) expr.Expr {
+				if o.Level-d != 1 {
+					return o
+				}
+				return &expr.Outer{Level: o.Level, Index: o.Index + by, Typ: o.Typ}
+			})
+			if c.cmp != nil {
+				c.cmp = shiftRow(x.cmp, by)
+			}
+			return &c
+		}
+		return x
+	})
 }
 
 // aliasJoin renames a parenthesised join: only the alias can qualify.

@@ -44,7 +44,9 @@ type rangeItem struct {
 	cols       []scopeCol
 	rel        catalog.Relation // a base relation, else nil
 	key        []int            // positions in cols of the primary key of rel
-	scalar     bool             // a function of one column: its name is also the column's value
+	// shape returns the fields of column i if it holds records of a known shape.
+	shape  func(i int) []plan.Column
+	scalar bool // a function of one column: its name is also the column's value
 }
 
 // scopeCol is a named column of a rangeItem: column index of the row, or for a
@@ -54,6 +56,8 @@ type scopeCol struct {
 	typ   types.T
 	index int
 	e     expr.Expr // nil: column index
+	// system columns are found by name but are not part of * or of the row.
+	system bool
 }
 
 // value returns the column's expression over the row of its scope.
@@ -320,6 +324,9 @@ func (b *binder) wholeRow(sc *scope, qual []string, at sql.Node) (expr.Expr, err
 			}
 			row := &expr.MakeRow{}
 			for i := range it.cols {
+				if it.cols[i].system {
+					continue
+				}
 				v := it.cols[i].value()
 				if c, ok := v.(*expr.Col); ok && level == 0 {
 					b.colAt[c] = colRef{b.at(at), it.name + "." + it.cols[i].name}
@@ -347,6 +354,9 @@ func (b *binder) star(sc *scope, ref *sql.ColumnRef) ([]namedExpr, error) {
 	add := func(it *rangeItem, level int) {
 		for i := range it.cols {
 			c := &it.cols[i]
+			if c.system {
+				continue
+			}
 			v := outward(c.value(), level)
 			if k, ok := v.(*expr.Col); ok {
 				b.colAt[k] = colRef{b.at(ref), b.displayName(sc, k.Index, c.name)}

@@ -24,7 +24,12 @@ func ResolveTypeName(n *sql.TypeName) (types.T, error) {
 	if err := missingType(n.Name); err != nil {
 		return types.T{}, err
 	}
-	t, ok := types.ByName(strings.ToLower(n.Name))
+	name := strings.ToLower(n.Name)
+	switch name {
+	case "regdictionary", "regconfig", "regoper", "regoperator", "regcollation", "regprocedure":
+		name = "oid" // the objects they name do not exist here, only numbers do
+	}
+	t, ok := types.ByName(name)
 	if !ok {
 		return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", n.Name)
 	}
