@@ -351,14 +351,6 @@ func (r *reprs) shown() []byte {
 	return nil
 }
 
-func (r *reprs) bytes() int {
-	n := 64
-	for _, b := range r.rows {
-		n += len(b) + 32
-	}
-	return n
-}
-
 // show brings the displayed key of a group up to date. The old one stays until
 // the old row has been emitted.
 func (h *hashAgg) show(id uint32, r []byte) {

@@ -157,22 +157,34 @@ func (h *hashAgg) loadGroup(key []byte) (uint32, []byte, bool) {
 	return id, h.groups.rec(id), true
 }
 
-// StateBytes returns the memory of the groups.
+// StateBytes returns the memory of the groups, objects by estimate.
 func (h *hashAgg) StateBytes() int {
 	n := h.groups.bytes() + h.shown.held
 	for _, d := range h.dirty {
 		n += cap(d.before) + 4*cap(d.ids)
 	}
-	for _, r := range h.reprs {
-		n += r.bytes()
+	return n + 128*len(h.reprs) + h.accBytes()
+}
+
+// accSample is how many groups accBytes looks at.
+const accSample = 1024
+
+// accBytes estimates the memory of the aggregates' objects from a sample of the
+// groups, because it is asked for every epoch.
+func (h *hashAgg) accBytes() int {
+	if h.nAcc == 0 {
+		return 0
 	}
-	if h.nAcc > 0 {
-		h.groups.visit(func(id uint32) bool {
-			for _, a := range h.accs.of(id) {
-				n += 16 + a.MemSize()
-			}
-			return true
-		})
+	seen, sum := 0, 0
+	h.groups.visit(func(id uint32) bool {
+		for _, a := range h.accs.of(id) {
+			sum += 16 + a.MemSize()
+		}
+		seen++
+		return seen < accSample
+	})
+	if seen == 0 {
+		return 0
 	}
-	return n
+	return int(float64(sum) / float64(seen) * float64(h.groups.size()))
 }

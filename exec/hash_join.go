@@ -367,7 +367,7 @@ func (s *joinSide) insert(j *hashJoin, in int, k []byte, kid uint32, i int, w in
 func (s *joinSide) link(in int, k []byte, id uint32, r []byte) {
 	head := le.Uint32(k[keyHead+4*in:])
 	le.PutUint32(r[rowNext:], head)
-	if head != 0 {
+	if head != 0 && !s.loose { // rows of loose sides are never unlinked
 		le.PutUint32(s.rows.rec(head - 1)[rowPrev:], id+1)
 	}
 	le.PutUint32(k[keyHead+4*in:], id+1)
