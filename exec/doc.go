@@ -11,6 +11,16 @@
 // Within an epoch a delete may arrive before its insert; after Seal the
 // integral of every operator's input is non-negative.
 //
+// Operators keep state in a few structures that hold no pointers: arena (byte
+// strings), slab (records), table (hash index of records, one small index per
+// key group) and rowFormat (rows as bytes, exact or in equality form). Equal keys
+// that look different (1.0 and 1.00) share a record; which of them is displayed
+// does not depend on the order of arrival. Watermarks may run ahead of rows that
+// operators hold until Seal, so operators act on them at Seal only.
+//
+// A one-off query drives the same operators: Start, the inputs in InputOrder each
+// followed by EndInput, Seal. ErrDone from Push concerns that input alone.
+//
 // To add an operator: its file here, its node in planner/plan, one case in
 // build.go. The harness in exectest does the rest.
 package exec

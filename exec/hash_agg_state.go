@@ -83,7 +83,7 @@ func (r *reprs) append(dst []byte) []byte {
 	return dst
 }
 
-func (r *reprs) load(b []byte) bool {
+func (r *reprs) load(f *rowFormat, b []byte) bool {
 	n, m := binary.Uvarint(b)
 	if m <= 0 {
 		return false
@@ -100,7 +100,9 @@ func (r *reprs) load(b []byte) bool {
 		if m <= 0 {
 			return false
 		}
-		b = b[m:]
+		if b = b[m:]; !f.valid(row) {
+			return false
+		}
 		r.add(row, w)
 	}
 	return len(b) == 0
@@ -124,7 +126,7 @@ func (h *hashAgg) Load(key, val []byte) error {
 	copy(r[:8], val[2:10])
 	copy(r[groupStates:], val[10:10+states])
 	if !h.safe {
-		if !h.repr(id).load(val[10+states:]) {
+		if !h.repr(id).load(h.exact, val[10+states:]) {
 			return errSaved
 		}
 		h.show(id, r)

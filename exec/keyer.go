@@ -37,7 +37,7 @@ func (k *keyer) newTable(payload int) *keyTable {
 	if len(k.cols) == 0 {
 		return &keyTable{table: newTable(payload, 1), null: noID}
 	}
-	return &keyTable{table: newTable(payload, k.format.keyWidth()), null: noID}
+	return &keyTable{table: newTable(payload, k.format.keyWidth()), null: noID, format: k.format}
 }
 
 // prepare encodes and hashes the keys of a chunk.
@@ -101,6 +101,8 @@ type keyTable struct {
 	*table
 	isInt bool
 	null  uint32
+	// format is that of the keys, to check saved ones; nil for integers and empty keys.
+	format *rowFormat
 }
 
 // find returns the record of row i, or noID.
@@ -172,9 +174,10 @@ func (t *keyTable) appendKey(dst []byte, id uint32) []byte {
 // loadKey returns the record of a saved key, adding it if there is none.
 func (t *keyTable) loadKey(b []byte) (id uint32, added, ok bool) {
 	switch {
-	case len(b) == 1 && b[0] == 1:
+	case t.isInt && len(b) == 1 && b[0] == 1:
 		id, added = t.upsertNull()
-	case len(b) < 1 || b[0] != 0 || (t.kw > 0 && len(b) != 1+t.kw):
+	case len(b) < 1 || b[0] != 0 || (t.kw > 0 && len(b) != 1+t.kw),
+		t.format != nil && !t.format.valid(b[1:]):
 		return 0, false, false
 	case t.isInt:
 		x := int64(le.Uint64(b[1:]))

@@ -227,12 +227,12 @@ func (s *setOp) Load(key, val []byte) error {
 		return nil
 	}
 	p := &reprs{}
-	if !p.load(val) {
+	if !p.load(s.exact, val) {
 		return errSaved
 	}
 	s.reprs[id] = p
-	if le.Uint64(r[setOut:]) > 0 {
-		le.PutUint64(r[setShown:], uint64(s.shown.put(p.shown())))
+	if row := p.shown(); row != nil && le.Uint64(r[setOut:]) > 0 {
+		le.PutUint64(r[setShown:], uint64(s.shown.put(row)))
 	}
 	return nil
 }
