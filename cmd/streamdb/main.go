@@ -1,4 +1,3 @@
-// Command streamdb is the server and its tools.
 package main
 
 import (
