@@ -167,11 +167,59 @@ func arrayCat(r *row) error {
 	case r.isNull(1):
 		return r.putB(r.b(0))
 	}
-	b, err := types.AppendArrayConcat(nil, r.b(0), r.b(1))
+	b, err := concatArrays(r.b(0), r.b(1))
 	if err != nil {
 		return err
 	}
 	return r.putB(b)
+}
+
+var errIncompatible = pgerr.New(pgerr.ArraySubscriptError, "cannot concatenate incompatible arrays")
+
+// concatArrays is a || b. Arrays of the same number of dimensions are joined
+// along the first; one of a dimension less is an element of the other.
+func concatArrays(a, b []byte) ([]byte, error) {
+	v, w := types.ViewArray(a), types.ViewArray(b)
+	if v.Dims() == 0 {
+		return b, nil
+	} else if w.Dims() == 0 {
+		return a, nil
+	}
+	dv, dw := dimsOf(v), dimsOf(w)
+	var dims []int32
+	switch {
+	case len(dv) == len(dw):
+		dims = append(dims, dv...)
+		dims[0] += dw[0]
+		if !equalDims(dv[2:], dw[2:]) {
+			return nil, errIncompatible
+		}
+	case len(dv) == len(dw)+2:
+		dims = append(dims, dv...)
+		dims[0]++
+		if !equalDims(dv[2:], dw) {
+			return nil, errIncompatible
+		}
+	case len(dw) == len(dv)+2:
+		dims = append(dims, dw...)
+		dims[0]++
+		if !equalDims(dw[2:], dv) {
+			return nil, errIncompatible
+		}
+	default:
+		return nil, errIncompatible
+	}
+	var out types.ArrayBuilder
+	for _, x := range []types.ArrayView{v, w} {
+		for i := range x.Len() {
+			if e, null := x.At(i); null {
+				out.AddNull()
+			} else {
+				out.Add(e)
+			}
+		}
+	}
+	return shaped(dims, &out), nil
 }
 
 func arrayPosition(r *row) error {

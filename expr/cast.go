@@ -123,7 +123,14 @@ func castKernel(from, to types.T, explicit bool) Kernel {
 			return r.putDec(d)
 		})
 	case from.ID == types.Numeric && to.ID == types.Float8:
-		return rows(func(r *row) error { return r.putF8(r.dec(0).Float64()) })
+		return rows(func(r *row) error {
+			d := r.dec(0)
+			f := d.Float64()
+			if math.IsInf(f, 0) && !d.IsInf() {
+				return pgerr.New(pgerr.NumericValueOutOfRange, "\"%s\" is out of range for type double precision", d)
+			}
+			return r.putF8(f)
+		})
 	case (to.ID == types.Text || to.ID == types.Varchar && to.Mod < 0) && from.ID != types.Bool && from.ID != types.Bpchar && from.ID != types.Char:
 		return toText(from)
 	}

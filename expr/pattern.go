@@ -303,12 +303,41 @@ func regexpReplace(r *row, c *regexCache) error {
 	if global {
 		n = -1
 	}
-	for _, m := range re.FindAllStringSubmatchIndex(s, n) {
+	for _, m := range findAll(re, s, n) {
 		out = append(out, s[last:m[0]]...)
 		out = expand(out, repl, s, m)
 		last = m[1]
 	}
 	return r.putB(append(out, s[last:]...))
+}
+
+// findAll finds up to n matches (all if n is negative). Go passes over an empty
+// match right behind another match, which PostgreSQL counts; it is put in where
+// the expression does not depend on what stands before.
+func findAll(re *regexp.Regexp, s string, n int) [][]int {
+	found := re.FindAllStringSubmatchIndex(s, n)
+	if n == 1 || !re.MatchString("") || strings.ContainsAny(re.String(), "^\\") {
+		return found
+	}
+	var out [][]int
+	for i, m := range found {
+		out = append(out, m)
+		if m[0] == m[1] || i+1 < len(found) && found[i+1][0] == m[1] {
+			continue
+		}
+		if e := re.FindStringSubmatchIndex(s[m[1]:]); e != nil && e[0] == 0 && e[1] == 0 {
+			for k := range e {
+				if e[k] >= 0 {
+					e[k] += m[1]
+				}
+			}
+			out = append(out, e)
+		}
+	}
+	if n >= 0 && len(out) > n {
+		out = out[:n]
+	}
+	return out
 }
 
 // expand appends a replacement with \1..\9, \& and \\ put in.
@@ -434,7 +463,7 @@ func regexpCount(r *row, c *regexCache) error {
 	if err != nil {
 		return err
 	}
-	return r.putI4(len(re.FindAllStringIndex(s, -1)))
+	return r.putI4(len(findAll(re, s, -1)))
 }
 
 func nthMatch(r *row, c *regexCache) (s string, skipped int, m []int, err error) {
@@ -449,7 +478,7 @@ func nthMatch(r *row, c *regexCache) (s string, skipped int, m []int, err error)
 	if n <= 0 {
 		return "", 0, nil, pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": %d", "n", n)
 	}
-	all := re.FindAllStringIndex(s, n)
+	all := findAll(re, s, n)
 	if len(all) < n {
 		return s, skipped, nil, nil
 	}
@@ -488,7 +517,7 @@ func regexpMatches(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
 	if global {
 		n = -1
 	}
-	for _, m := range re.FindAllStringSubmatchIndex(r.s(0), n) {
+	for _, m := range findAll(re, r.s(0), n) {
 		dst[0].AppendDatum(groups(r.s(0), m))
 	}
 	return nil
