@@ -155,7 +155,7 @@ func TestNames(t *testing.T) {
 	c.expect("E(26000) Z(I)", &pgproto3.Describe{ObjectType: 'S', Name: "nope"}, syncMsg)
 	c.expect("E(34000) Z(I)", &pgproto3.Describe{ObjectType: 'P', Name: "nope"}, syncMsg)
 	c.expect("T(g:23:0) Z(I)", &pgproto3.Describe{ObjectType: 'P', Name: "cur"}, syncMsg) // a cursor of DECLARE
-	c.expect(`T(?column?:23:0) D("42") C(SELECT 1) Z(I)`, query("SELECT 42")) // drops the unnamed statement
+	c.expect(`T(?column?:23:0) D("42") C(SELECT 1) Z(I)`, query("SELECT 42"))             // drops the unnamed statement
 	c.expect("E(26000) Z(I)", &pgproto3.Bind{}, syncMsg)
 	c.expect(`T(text:25:0) D("SELECT 42") C(SELECT 1) Z(I)`, query("SELECT text of p"))
 }
