@@ -58,7 +58,7 @@ func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
 func (b *binder) joinOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.Node, error) {
 	if hasSubquery(cond) {
 		if te.Kind != sql.InnerJoin {
-			if j, err := b.subqueryOn(n, cond, te); j != nil || err != nil {
+			if j, err := b.subqueryOn(n, cond); j != nil || err != nil {
 				return j, err
 			}
 			return nil, b.unsupported(te, "a subquery in the ON of an outer join", "Join the subquery in FROM instead.")
@@ -79,34 +79,69 @@ func (b *binder) joinOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.No
 	return n, nil
 }
 
-// subqueryOn plans the subqueries in the ON of a left join when they depend on
-// its right side only: they become columns of the right side.
-func (b *binder) subqueryOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.Node, error) {
+// subqueryOn plans the subqueries in the ON of an outer join: each becomes
+// columns of the side whose row it depends on. It returns nil when one depends on
+// both.
+func (b *binder) subqueryOn(n plan.Node, cond expr.Expr) (plan.Node, error) {
 	j, ok := n.(*plan.Join)
-	if !ok || te.Kind != sql.LeftJoin {
+	if !ok {
 		return nil, nil
 	}
 	nl, nr := len(j.Left.Schema()), len(j.Right.Schema())
-	var plain, subs []expr.Expr
-	for _, c := range plan.Conjuncts(cond) {
-		if !hasSubquery(c) {
-			plain = append(plain, c)
-			continue
+	var left, right []expr.Expr
+	at := map[*subRef]int{} // place in left, or -1-place in right
+	both := false
+	expr.Walk(cond, func(x expr.Expr) bool {
+		s, ok := x.(*subRef)
+		if !ok {
+			return true
 		}
 		used := map[int]bool{}
-		(&selection{b: b}).colsUsed(c, used)
+		(&selection{b: b}).colsUsed(s, used)
+		l, r := false, false
 		for i := range used {
-			if i < nl {
-				return nil, nil
-			}
+			l, r = l || i < nl, r || i >= nl
 		}
-		subs = append(subs, shiftRow(c, -nl))
+		switch {
+		case l && r:
+			both = true
+		case r:
+			at[s] = -1 - len(right)
+			right = append(right, shiftRow(s, -nl))
+		default:
+			at[s] = len(left)
+			left = append(left, s)
+		}
+		return true
+	})
+	if both {
+		return nil, nil
 	}
-	right, err := b.filter(j.Right, and(subs))
+	ln, left, err := b.planSubqueries(j.Left, left)
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Join{Kind: plan.Left, Left: j.Left, Right: narrowTo(right, nr), Residual: and(plain)}, nil
+	rn, right, err := b.planSubqueries(j.Right, right)
+	if err != nil {
+		return nil, err
+	}
+	wide := len(ln.Schema())
+	on := replace(cond, func(x expr.Expr) (expr.Expr, bool) {
+		switch x := x.(type) {
+		case *subRef:
+			if i := at[x]; i >= 0 {
+				return left[i], true
+			}
+			return shiftCols(right[-1-at[x]], wide), true
+		case *expr.Col:
+			if x.Index >= nl {
+				return &expr.Col{Index: x.Index + wide - nl, Typ: x.Typ}, true
+			}
+		}
+		return nil, false
+	})
+	out := &plan.Join{Kind: j.Kind, Left: ln, Right: rn, Residual: on}
+	return pick(out, append(all(nl), span(wide, nr)...)), nil
 }
 
 // shiftRow moves the columns of the row that e and the subqueries in it read.
