@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +14,28 @@ import (
 	"github.com/streamdb/streamdb/tests/serverproc"
 )
 
-var binary serverproc.Once
+// binary is built by TestMain, since a directory of one test is gone for the
+// next one.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if os.Getenv("STREAMDB_CLIENTS_PG") != "" {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "streamdb-clients-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if binary, err = serverproc.Build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
 
 // startServer returns the address of a server with the objects that the tests
 // and the corpus speak of.
@@ -21,11 +43,7 @@ func startServer(t *testing.T) string {
 	t.Helper()
 	dsn := os.Getenv("STREAMDB_CLIENTS_PG")
 	if dsn == "" {
-		bin, err := binary.Path(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		server, err := serverproc.Start(serverproc.Options{Bin: bin, Data: filepath.Join(t.TempDir(), "data")})
+		server, err := serverproc.Start(serverproc.Options{Bin: binary, Data: filepath.Join(t.TempDir(), "data")})
 		if err != nil {
 			t.Fatal(err)
 		}
