@@ -52,7 +52,9 @@ func show(e Expr, err error) string {
 }
 
 func testSession() *Session {
-	return &Session{User: "alice", Database: "db", SearchPath: []string{"public"}}
+	s := &Session{User: "alice", Database: "db", SearchPath: []string{"public"}}
+	s.Options.Name, s.Options.Resolve = RegName(nil), RegResolve(nil)
+	return s
 }
 
 type sample struct {
@@ -248,5 +250,25 @@ func TestCommonType(t *testing.T) {
 		if got != k.want {
 			t.Errorf("%v: %s, want %s", k.in, got, k.want)
 		}
+	}
+}
+
+func TestRegTypes(t *testing.T) {
+	c := &Ctx{Session: testSession()}
+	for in, want := range map[string]string{"int4": "integer", "text[]": "text[]", "character varying": "character varying", "1043": "character varying"} {
+		e, err := Coerce(&Const{Val: in, Typ: types.TUnknown}, types.TRegtype, Explicit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := EvalConst(c, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(types.AppendText(nil, types.TRegtype, d, c.options())); got != want {
+			t.Errorf("%s::regtype = %s, want %s", in, got, want)
+		}
+	}
+	if got := show(NewCall("pg_typeof", lit(t, "1", "numeric"))); got != "numeric" {
+		t.Errorf("pg_typeof: %s", got)
 	}
 }
