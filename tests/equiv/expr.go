@@ -1,0 +1,282 @@
+package equiv
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// gen makes random SQL. The same seed makes the same SQL.
+type gen struct {
+	r         *rand.Rand
+	next      int // numbers aliases
+	relations []relation
+	budget    int // subqueries that the current query may still get
+}
+
+// relation is a table or view that queries can read.
+type relation struct {
+	name string
+	cols []column
+}
+
+// column is a value in scope: a name, or a node that every use shares.
+type column struct {
+	name   string
+	kind   kind
+	shared *node
+}
+
+// scope is what expressions may refer to.
+type scope struct {
+	cols  []column
+	inner *scope // not nil: grouped, and aggregates range over inner
+	outer *scope // the query around a subquery
+}
+
+func (c column) use() *node {
+	if c.shared != nil {
+		return c.shared
+	}
+	return typed(c.kind, c.name)
+}
+
+func (g *gen) chance(percent int) bool { return g.r.IntN(100) < percent }
+
+func pick[T any](g *gen, from []T) T { return from[g.r.IntN(len(from))] }
+
+func (g *gen) alias(prefix string) string {
+	g.next++
+	return fmt.Sprintf("%s%d", prefix, g.next)
+}
+
+// rule makes an expression from a format and the kinds of its parts.
+type rule struct {
+	format string
+	args   []kind
+}
+
+func form(format string, args ...kind) rule { return rule{format, args} }
+
+// rules are the expressions that cannot fail on the values generated here.
+var rules = map[kind][]rule{
+	kInt: {
+		form("(@ + @)", kInt, kInt), form("(@ - @)", kInt, kInt), form("(@ * 2)", kInt), form("(@ % 3)", kInt), form("(@ / 2)", kInt),
+		form("(- @)", kInt), form("abs(@)", kInt), form("length(@)", kText), form("@::int", kBool), form("sign(@::float8)::int", kInt),
+		form("(@ - @)", kDate, kDate), form("extract(day from @)::int", kDate), form("extract(dow from @)::int", kTime),
+		form("mod(@, 5)", kInt), form("position('b' in @)", kText), form("ascii(@)", kText), form("(@ & 6)", kInt), form("(@ # @)", kInt, kInt),
+		form("octet_length(@)", kText), form("strpos(@, @)", kText, kText), form("jsonb_array_length(jsonb_build_array(@, 1))", kInt),
+		form("cardinality(ARRAY[@, @])", kInt, kInt), form("(@ ->> 'k')::int", kJSON), form("width_bucket(@, 0, 10, 5)", kFloat),
+		form("num_nulls(@, @)", kInt, kText), form("(ARRAY[@, @])[2]", kInt, kInt),
+	},
+	kBig: {
+		form("@::bigint", kInt), form("(@ + @)", kBig, kInt), form("(@ - @)", kBig, kBig), form("(@::bigint * @)", kInt, kInt), form("(@ / 3)", kBig),
+		form("(@ % 4)", kBig), form("abs(@)", kBig), form("(@ << 1)", kBig), form("(- @)", kBig),
+	},
+	kNum: {
+		form("@::numeric", kInt), form("(@ + @)", kNum, kNum), form("(@ - @)", kNum, kNum), form("(@ * @)", kNum, kNum), form("(@ / 4)", kNum),
+		form("round(@, 1)", kNum), form("abs(@)", kNum), form("floor(@)", kNum), form("ceil(@)", kNum), form("trunc(@)", kNum), form("(@ % 1.5)", kNum),
+		form("(@ + @)", kNum, kInt), form("sign(@)", kNum), form("extract(year from @)", kDate), form("@::numeric(10,1)", kNum), form("(@ * 1.50)", kNum),
+		form("extract(epoch from @)", kTime), form("(- @)", kNum), form("div(@, 2)", kNum),
+	},
+	kFloat: {
+		form("@::float8", kInt), form("(@ + @)", kFloat, kFloat), form("(@ - @)", kFloat, kFloat), form("(@ * 0.5)", kFloat), form("(@ / 4)", kFloat),
+		form("abs(@)", kFloat), form("floor(@)", kFloat), form("trunc(@)", kFloat), form("(@ + @)", kFloat, kInt), form("@::float8", kNum),
+		form("date_part('month', @)", kDate), form("sqrt(abs(@))", kInt), form("round(@)", kFloat),
+	},
+	kText: {
+		form("(@ || @)", kText, kText), form("upper(@)", kText), form("lower(@)", kText), form("substr(@, 1, 2)", kText), form("replace(@, 'a', 'zz')", kText),
+		form("trim(@)", kText), form("@::text", kInt), form("@::text", kBool), form("@::text", kDate), form("left(@, 1)", kText), form("right(@, -1)", kText),
+		form("lpad(@, 4, '*')", kText), form("rpad(@, 3, '-')", kText), form("reverse(@)", kText), form("split_part(@, 'b', 1)", kText),
+		form("concat(@, @)", kText, kInt), form("concat_ws('-', @, @)", kText, kText), form("to_char(@, 'YYYY-MM')", kDate),
+		form("md5(@)", kText), form("initcap(@)", kText), form("repeat(@, 2)", kText), form("(@ ->> 'k')", kJSON), form("(@ || @)", kText, kInt),
+		form("@::text", kTime), form("@::text", kFloat), form("to_char(@, 'HH24:MI')", kTime), form("translate(@, 'ab', 'xy')", kText),
+		form("btrim(@, 'a')", kText), form("chr(65 + abs(@ % 20))", kInt), form("substring(@ from 2 for 1)", kText), form("overlay(@ placing 'q' from 1 for 1)", kText),
+		form("format('%s/%s', @, @)", kText, kInt), form("@::varchar(2)", kText), form("regexp_replace(@, '[ab]+', '.')", kText), form("ltrim(@, 'b')", kText),
+		form("jsonb_typeof(@)", kJSON), form("@::text", kJSON), form("quote_literal(@)", kText), form("array_to_string(ARRAY[@, @], ',', '?')", kText, kText),
+	},
+	kBool: {
+		form("(@ AND @)", kBool, kBool), form("(@ OR @)", kBool, kBool), form("(NOT @)", kBool), form("(@ IS TRUE)", kBool), form("(@ IS NOT FALSE)", kBool),
+		form("(@ IS UNKNOWN)", kBool), form("(@ LIKE 'a%')", kText), form("(@ LIKE @)", kText, kText), form("(@ NOT LIKE '%b_')", kText), form("(@ ILIKE 'A%')", kText),
+		form("(@ BETWEEN @ AND @)", kInt, kInt, kInt), form("(@ NOT BETWEEN @ AND @)", kNum, kNum, kNum), form("(@ BETWEEN SYMMETRIC @ AND @)", kInt, kInt, kInt),
+		form("(@ ~ 'a|b')", kText), form("starts_with(@, 'a')", kText), form("((@, @) < (@, @))", kInt, kText, kInt, kText), form("((@, @) = (@, @))", kInt, kDate, kInt, kDate),
+		form("(@ = ANY (ARRAY[@, 2, 3]))", kInt, kInt), form("(@ <> ALL (ARRAY[@, 1]))", kInt, kInt), form("(@ ? 'k')", kJSON), form("(@ = @)", kJSON, kJSON),
+		form("((@, @) IS DISTINCT FROM (@, @))", kInt, kText, kInt, kText), form("(@ SIMILAR TO '(a|b)%')", kText), form("(@ > @)", kNum, kInt), form("(@ <= @)", kBig, kInt),
+		form("(@ < @)", kDate, kTime), form("(@ = @)", kFloat, kInt), form("(@::text = @)", kInt, kText),
+	},
+	kDate: {
+		form("(@ + @ % 30)", kDate, kInt), form("(@ - 1)", kDate), form("@::date", kTime), form("date_trunc('month', @)::date", kDate), form("(@ + interval '1 month')::date", kDate),
+		form("make_date(2000 + abs(@ % 50), 2, 3)", kInt),
+	},
+	kTime: {
+		form("(@ + interval '36 hours')", kTime), form("date_trunc('hour', @)", kTime), form("@::timestamp", kDate), form("(@ - interval '1 month')", kTime),
+		form("(@ + @ % 20 * interval '1 day')", kTime, kInt), form("(@ + time '10:30')", kDate), form("date_bin('15 minutes', @, '2000-01-01')", kTime),
+	},
+	kJSON: {
+		form("jsonb_build_object('k', @)", kInt), form("to_jsonb(@)", kText), form("(@ -> 'k')", kJSON), form("jsonb_build_array(@, @)", kInt, kText), form("to_jsonb(@)", kInt),
+		form("(@ || jsonb_build_object('x', @))", kJSON, kBool), form("jsonb_strip_nulls(@)", kJSON),
+	},
+}
+
+var scalarKinds = []kind{kInt, kInt, kInt, kText, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kJSON}
+
+var comparable = []kind{kInt, kInt, kText, kNum, kBig, kDate, kTime, kFloat, kBool}
+
+// expr makes an expression of kind k, at most depth operators deep.
+func (g *gen) expr(s *scope, k kind, depth int) *node {
+	if depth <= 0 || g.chance(15) {
+		return g.leaf(s, k)
+	}
+	if k == kBool && g.chance(55) {
+		return g.comparison(s, depth)
+	}
+	if g.chance(25) {
+		return g.generic(s, k, depth)
+	}
+	return g.apply(s, k, pick(g, rules[k]), depth)
+}
+
+func (g *gen) apply(s *scope, k kind, rule rule, depth int) *node {
+	n := typed(k, rule.format)
+	for _, a := range rule.args {
+		n.parts = append(n.parts, g.expr(s, a, depth-1))
+	}
+	return n
+}
+
+// generic makes the expressions that exist for every type.
+func (g *gen) generic(s *scope, k kind, depth int) *node {
+	a := func() *node { return g.expr(s, k, depth-1) }
+	switch g.r.IntN(7) {
+	case 0:
+		return typed(k, "coalesce(@, @)", a(), a())
+	case 1:
+		if k != kJSON {
+			return typed(k, "nullif(@, @)", a(), a())
+		}
+		return a()
+	case 2:
+		return typed(k, "CASE WHEN @ THEN @ ELSE @ END", g.expr(s, kBool, depth-1), a(), a())
+	case 3:
+		return typed(k, "CASE @ WHEN @ THEN @ WHEN 2 THEN @ END", g.expr(s, kInt, depth-1), g.leaf(s, kInt), a(), a())
+	case 4:
+		if k != kJSON {
+			return typed(k, pick(g, []string{"greatest(@, @)", "least(@, @)"}), a(), a())
+		}
+		return a()
+	case 5:
+		if g.budget > 0 && s.inner == nil {
+			return g.scalarSubquery(s, k)
+		}
+		return a()
+	}
+	return typed(k, "coalesce(@, @, @)", a(), a(), g.literal(k))
+}
+
+func (g *gen) comparison(s *scope, depth int) *node {
+	k := g.kindNear(s, comparable)
+	a := func() *node { return g.expr(s, k, depth-1) }
+	switch c := g.r.IntN(20); {
+	case c < 9:
+		return typed(kBool, "(@ "+pick(g, []string{"=", "<>", "<", "<=", ">", ">=", "="})+" @)", a(), a())
+	case c < 12:
+		return typed(kBool, "(@ IS "+pick(g, []string{"", "NOT "})+"DISTINCT FROM @)", a(), a())
+	case c < 14:
+		k = g.kindNear(s, scalarKinds)
+		return typed(kBool, "(@ IS "+pick(g, []string{"", "NOT "})+"NULL)", a())
+	case c < 16:
+		items := []*node{g.literal(k), g.literal(k)}
+		if g.chance(40) {
+			items = append(items, g.expr(s, k, depth-1))
+		}
+		return typed(kBool, "(@ "+pick(g, []string{"IN", "NOT IN"})+" (@))", a(), list("", ", ", 1, items))
+	}
+	if g.budget > 0 && s.inner == nil {
+		return g.predicateSubquery(s, k, depth)
+	}
+	return typed(kBool, "(@ = @)", a(), a())
+}
+
+// kindNear picks a kind, most often one that a column in scope has.
+func (g *gen) kindNear(s *scope, among []kind) kind {
+	cols := s.cols
+	if s.inner != nil && g.chance(50) {
+		cols = s.inner.cols
+	}
+	if len(cols) > 0 && g.chance(85) {
+		if k := pick(g, cols).kind; slices.Contains(among, k) {
+			return k
+		}
+	}
+	return pick(g, among)
+}
+
+// leaf is a column, an aggregate, or a literal.
+func (g *gen) leaf(s *scope, k kind) *node {
+	if s.inner != nil && g.chance(60) {
+		if n := g.aggregate(s.inner, k); n != nil {
+			return n
+		}
+	}
+	if s.outer != nil && g.chance(25) {
+		if c := columnsOf(s.outer.cols, k); len(c) > 0 {
+			return pick(g, c).use()
+		}
+	}
+	if c := columnsOf(s.cols, k); len(c) > 0 && g.chance(85) {
+		return pick(g, c).use()
+	}
+	return g.literal(k)
+}
+
+func columnsOf(cols []column, k kind) []column {
+	var out []column
+	for _, c := range cols {
+		if c.kind == k {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// literal is a constant that carries its type.
+func (g *gen) literal(k kind) *node {
+	if g.chance(6) {
+		t := sqlTypes[k]
+		if k == kNum {
+			t = "numeric"
+		}
+		return typed(k, "NULL::"+t)
+	}
+	if k == kInt { // a bare number would be a position in ORDER BY and GROUP BY
+		return typed(k, g.constant(k)+"::int")
+	}
+	return typed(k, g.constant(k))
+}
+
+var words = []string{"", "a", "b", "ab", "abc", "B", "x_y", "a%", "日本", " a"}
+
+// constant is a value that is not NULL. Domains are small, so that values meet.
+func (g *gen) constant(k kind) string {
+	switch k {
+	case kInt:
+		return fmt.Sprint(g.r.IntN(7))
+	case kBig:
+		return fmt.Sprintf("%d::bigint", pick(g, []int64{0, 1, 2, 3, 5000000000, 40}))
+	case kNum:
+		return pick(g, []string{"0.00", "1.50", "2.00", "3.25", "0.10"})
+	case kFloat:
+		return pick(g, []string{"0", "0.5", "1.25", "2", "1024"}) + "::float8"
+	case kText:
+		return "'" + pick(g, words) + "'::text"
+	case kBool:
+		return pick(g, []string{"true", "false"})
+	case kDate:
+		return pick(g, []string{"date '2024-01-01'", "date '2024-02-29'", "date '2023-12-31'"})
+	case kTime:
+		return pick(g, []string{"timestamp '2024-01-01 00:00:00'", "timestamp '2024-02-29 12:30:00'", "timestamp '2023-12-31 23:59:59.5'"})
+	case kJSON:
+		return pick(g, []string{`'{"k": 1}'::jsonb`, `'{"k": 2, "z": [1, "a"]}'::jsonb`, `'{}'::jsonb`, `'{"k": null}'::jsonb`})
+	}
+	panic(fmt.Sprintf("no constant of kind %d", k))
+}

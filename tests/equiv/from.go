@@ -1,0 +1,200 @@
+package equiv
+
+import (
+	"fmt"
+	"slices"
+)
+
+// from makes a FROM clause and the scope of its columns.
+func (g *gen) from(depth int, outer *scope) (*node, *scope) {
+	item, cols := g.fromItem(depth)
+	s := &scope{cols: cols, outer: outer}
+	for range pick(g, []int{0, 0, 0, 1, 1, 1, 2}) {
+		if g.chance(6) && depth > 0 && g.budget > 0 {
+			item = g.lateral(item, s)
+			continue
+		}
+		right, rcols := g.fromItem(depth)
+		item = g.join(item, right, s, rcols)
+	}
+	return item, s
+}
+
+// fromItem is a table, a view, or a derived table, under a new alias.
+func (g *gen) fromItem(depth int) (*node, []column) {
+	a := g.alias("x")
+	if depth > 0 && g.chance(15) {
+		q, cols := g.query(nil, depth-1, nil)
+		return typed(kFrom, "(@) AS "+a, q), qualified(a, cols)
+	}
+	rel := pick(g, g.relations)
+	return typed(kFrom, rel.name+" AS "+a), qualified(a, rel.cols)
+}
+
+func qualified(alias string, cols []column) []column {
+	out := make([]column, len(cols))
+	for i, c := range cols {
+		out[i] = column{name: alias + "." + c.name, kind: c.kind}
+	}
+	return out
+}
+
+var joinWords = []string{"JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}
+
+// join adds the columns of the right side to s.
+func (g *gen) join(left, right *node, s *scope, rcols []column) *node {
+	before := s.cols
+	s.cols = append(slices.Clone(s.cols), rcols...)
+	word := pick(g, joinWords)
+	if name := sharedName(g, before, rcols); name != "" && g.chance(20) {
+		// The merged column is in sight by its bare name, first of all.
+		s.cols = append([]column{{name: name, kind: columnNamed(rcols, name).kind}}, s.cols...)
+		return typed(kFrom, "@ "+word+" @ USING ("+name+")", left, right)
+	}
+	if g.chance(4) {
+		return typed(kFrom, "@ CROSS JOIN @", left, right)
+	}
+	conds := []*node{g.joinCondition(before, rcols)}
+	for g.chance(20) {
+		conds = append(conds, g.joinCondition(before, rcols))
+	}
+	if g.chance(25) {
+		saved := g.budget
+		g.budget = 0 // subqueries in ON conditions of outer joins are rare in practice
+		conds = append(conds, g.expr(s, kBool, 1))
+		g.budget = saved
+	}
+	return typed(kFrom, "@ "+word+" @ ON @", left, right, list("", " AND ", 1, conds))
+}
+
+// sharedName finds a column name that occurs once on the left and once on the
+// right, so that USING is not ambiguous.
+func sharedName(g *gen, left, right []column) string {
+	var names []string
+	for _, c := range right {
+		if n := bareName(c.name); count(left, n) == 1 && count(right, n) == 1 {
+			names = append(names, n)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	name := pick(g, names)
+	if columnNamed(left, name).kind != columnNamed(right, name).kind || columnNamed(left, name).kind == kOther {
+		return ""
+	}
+	return name
+}
+
+func bareName(name string) string {
+	for i := range name {
+		if name[i] == '.' {
+			return name[i+1:]
+		}
+	}
+	return name
+}
+
+func count(cols []column, name string) int {
+	n := 0
+	for _, c := range cols {
+		if bareName(c.name) == name {
+			n++
+		}
+	}
+	return n
+}
+
+func columnNamed(cols []column, name string) column {
+	for _, c := range cols {
+		if bareName(c.name) == name {
+			return c
+		}
+	}
+	return column{}
+}
+
+// joinCondition is nearly always an equality of a column of each side.
+func (g *gen) joinCondition(left, right []column) *node {
+	var pairs [][2]column
+	for _, l := range left {
+		for _, r := range columnsOf(right, l.kind) {
+			if l.kind != kOther {
+				pairs = append(pairs, [2]column{l, r})
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return typed(kBool, "true")
+	}
+	p := pick(g, pairs)
+	op := "="
+	switch {
+	case g.chance(5) && p[0].kind != kJSON:
+		op = pick(g, []string{"<", ">=", "<>"})
+	case g.chance(4):
+		op = "IS NOT DISTINCT FROM"
+	}
+	return typed(kBool, "(@ "+op+" @)", p[0].use(), p[1].use())
+}
+
+func (g *gen) lateral(left *node, s *scope) *node {
+	g.budget--
+	a := g.alias("x")
+	q, cols := g.query(nil, 0, s)
+	s.cols = append(slices.Clone(s.cols), qualified(a, cols)...)
+	word := pick(g, []string{"CROSS JOIN LATERAL (@) AS %s", "LEFT JOIN LATERAL (@) AS %s ON true"})
+	return typed(kFrom, "@ "+fmt.Sprintf(word, a), left, q)
+}
+
+// scalarSubquery gives one row at most: an aggregate, or the first of an order.
+func (g *gen) scalarSubquery(s *scope, k kind) *node {
+	g.budget--
+	item, cols := g.fromItem(0)
+	in := &scope{cols: cols, outer: s}
+	where := text("")
+	if g.chance(75) {
+		where = opt(" WHERE @", list("", " AND ", 1, []*node{g.correlation(cols, s), g.expr(in, kBool, 1)}))
+	}
+	if agg := g.aggregate(&scope{cols: cols}, k); agg != nil && g.chance(75) {
+		return typed(k, "(SELECT @ FROM @@)", agg, item, where)
+	}
+	e := g.expr(in, k, 1)
+	if k == kJSON {
+		return typed(k, "(SELECT @ FROM @@ ORDER BY @ LIMIT 1)", e, item, where, seq("@", e))
+	}
+	return typed(k, "(SELECT @ FROM @@ ORDER BY @ LIMIT 1)", e, item, where, seq("@", e))
+}
+
+// correlation ties a column of the subquery to one of the query around it.
+func (g *gen) correlation(cols []column, outer *scope) *node {
+	return g.joinCondition(cols, outer.cols)
+}
+
+func (g *gen) predicateSubquery(s *scope, k kind, depth int) *node {
+	g.budget--
+	item, cols := g.fromItem(0)
+	in := &scope{cols: cols, outer: s}
+	cond := func(percent int) *node {
+		var conds []*node
+		if g.chance(percent) {
+			conds = append(conds, g.correlation(cols, s))
+		}
+		if g.chance(50) {
+			conds = append(conds, g.expr(in, kBool, 1))
+		}
+		return list(" WHERE ", " AND ", 0, conds)
+	}
+	a := g.expr(s, k, depth-1)
+	switch g.r.IntN(6) {
+	case 0, 1:
+		return typed(kBool, pick(g, []string{"EXISTS", "NOT EXISTS"})+" (SELECT 1 FROM @@)", item, cond(85))
+	case 2, 3:
+		return typed(kBool, "(@ "+pick(g, []string{"IN", "NOT IN"})+" (SELECT @ FROM @@))", a, g.expr(in, k, 1), item, cond(30))
+	case 4:
+		q, _ := g.query([]kind{k}, 0, s)
+		return typed(kBool, "(@ "+pick(g, []string{"IN", "NOT IN"})+" (@))", a, q)
+	}
+	op := pick(g, []string{"= ANY", "<> ALL", "> ALL", "<= ANY", "= SOME"})
+	return typed(kBool, "(@ "+op+" (SELECT @ FROM @@))", a, g.expr(in, k, 1), item, cond(30))
+}

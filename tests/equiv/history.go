@@ -1,0 +1,174 @@
+package equiv
+
+import (
+	"fmt"
+	"strings"
+)
+
+// testCase is a schema, a history and the views to hold against PostgreSQL.
+type testCase struct {
+	tables   []*table
+	steps    []*node // transactions: lists of statements
+	views    []*view
+	restarts map[int]bool // kill and start StreamDB before this step
+	checks   map[int]bool // compare after this step, and always after the last
+}
+
+type table struct {
+	relation
+	create *node
+	key    bool
+	lastID int
+}
+
+// view is created before step at; len(steps) creates it after all changes.
+type view struct {
+	relation
+	query *node
+	at    int
+}
+
+var columnPool = []column{
+	{name: "i0", kind: kInt}, {name: "i1", kind: kInt}, {name: "s0", kind: kText}, {name: "s1", kind: kText},
+	{name: "n0", kind: kNum}, {name: "l0", kind: kBig}, {name: "b0", kind: kBool}, {name: "d0", kind: kDate},
+	{name: "t0", kind: kTime}, {name: "f0", kind: kFloat}, {name: "j0", kind: kJSON},
+}
+
+// newCase makes a schema with a history and the given number of views.
+func (g *gen) newCase(views int) *testCase {
+	c := &testCase{restarts: map[int]bool{}, checks: map[int]bool{}}
+	for i := range 2 + g.r.IntN(3) {
+		c.tables = append(c.tables, g.table(fmt.Sprintf("t%d", i+1)))
+	}
+	n := 3 + g.r.IntN(8)
+	for range n {
+		c.steps = append(c.steps, g.transaction(c.tables))
+	}
+	for _, t := range c.tables {
+		g.relations = append(g.relations, t.relation)
+	}
+	for i := range views {
+		at := pick(g, []int{0, 0, g.r.IntN(n + 1)})
+		c.views = append(c.views, g.view(fmt.Sprintf("v%d", i+1), at, c.views))
+	}
+	c.checks[g.r.IntN(n)] = true
+	c.checks[g.r.IntN(n)] = true
+	if g.chance(20) {
+		c.restarts[1+g.r.IntN(n)] = true
+	}
+	return c
+}
+
+func (g *gen) table(name string) *table {
+	t := &table{relation: relation{name: name}, key: g.chance(55)}
+	var defs []*node
+	if t.key {
+		t.cols = append(t.cols, column{name: "id", kind: kInt})
+		defs = append(defs, text("id int PRIMARY KEY"))
+	}
+	for _, c := range columnPool {
+		if g.chance(45) || len(t.cols) == 0 {
+			t.cols = append(t.cols, c)
+			def := c.name + " " + sqlTypes[c.kind]
+			if g.chance(10) {
+				def += " NOT NULL"
+			}
+			defs = append(defs, text(def))
+		}
+	}
+	t.create = seq("CREATE TABLE "+name+" (@)", list("", ", ", 1, defs))
+	t.create.optional = true
+	return t
+}
+
+// view makes a query over the tables and the views that exist at its time.
+func (g *gen) view(name string, at int, before []*view) *view {
+	kept := g.relations
+	for _, v := range before {
+		if v.at <= at {
+			g.relations = append(g.relations[:len(g.relations):len(g.relations)], v.relation)
+		}
+	}
+	g.budget = pick(g, []int{0, 1, 1, 2})
+	q, cols := g.query(nil, g.r.IntN(3), nil)
+	g.relations = kept
+	return &view{relation: relation{name, cols}, query: q, at: at}
+}
+
+func (g *gen) transaction(tables []*table) *node {
+	var stmts []*node
+	for range pick(g, []int{1, 1, 2, 4}) {
+		stmts = append(stmts, g.change(pick(g, tables)))
+	}
+	n := list("", ";\n", 0, stmts)
+	n.optional = true
+	return n
+}
+
+func (g *gen) change(t *table) *node {
+	s := &scope{cols: t.cols}
+	g.budget = 0
+	where := text("")
+	if g.chance(85) {
+		where = opt(" WHERE @", g.expr(s, kBool, 1))
+	}
+	switch c := g.r.IntN(10); {
+	case c < 6:
+		return g.insert(t)
+	case c < 8:
+		return seq("DELETE FROM "+t.name+"@", where)
+	}
+	var sets []*node
+	for _, c := range t.cols {
+		if c.name != "id" && (g.chance(35) || len(sets) == 0) {
+			value := g.expr(s, c.kind, 1)
+			if c.kind == kText {
+				value = seq("left(@, 6)", value)
+			}
+			if c.kind == kInt {
+				value = seq("(@) % 20", value)
+			}
+			if c.kind == kBig || c.kind == kNum || c.kind == kFloat {
+				value = g.expr(s, c.kind, 0)
+			}
+			sets = append(sets, seq(c.name+" = @", value))
+		}
+	}
+	if len(sets) == 0 {
+		return g.insert(t)
+	}
+	return seq("UPDATE "+t.name+" SET @@", list("", ", ", 1, sets), where)
+}
+
+func (g *gen) insert(t *table) *node {
+	var rows []*node
+	for range 1 + g.r.IntN(5) {
+		rows = append(rows, text(g.row(t)))
+	}
+	conflict := ""
+	if t.key && g.chance(30) && len(t.cols) > 1 {
+		conflict = " ON CONFLICT (id) DO NOTHING"
+		if c := pick(g, t.cols[1:]).name; g.chance(70) {
+			conflict = fmt.Sprintf(" ON CONFLICT (id) DO UPDATE SET %s = excluded.%s", c, c)
+		}
+		// An old id meets a row that is there; ids within a statement differ.
+		rows = append(rows, text(strings.Replace(g.row(t), fmt.Sprintf("(%d", t.lastID), fmt.Sprintf("(%d", 1+g.r.IntN(max(t.lastID-6, 1))), 1)))
+	}
+	return seq("INSERT INTO "+t.name+" VALUES @"+conflict, list("", ", ", 1, rows))
+}
+
+func (g *gen) row(t *table) string {
+	var values []string
+	for _, c := range t.cols {
+		switch {
+		case c.name == "id":
+			t.lastID++
+			values = append(values, fmt.Sprint(t.lastID))
+		case g.chance(18):
+			values = append(values, "NULL")
+		default:
+			values = append(values, g.constant(c.kind))
+		}
+	}
+	return "(" + strings.Join(values, ", ") + ")"
+}

@@ -1,0 +1,189 @@
+package equiv
+
+import (
+	"fmt"
+)
+
+// query makes a SELECT and tells its columns, named c1, c2 and so on. want
+// fixes their kinds; nil leaves them free.
+func (g *gen) query(want []kind, depth int, outer *scope) (*node, []column) {
+	if depth > 0 && g.chance(18) {
+		return g.setOperation(want, depth, outer)
+	}
+	if depth > 0 && outer == nil && g.chance(8) {
+		return g.withQuery(want, depth)
+	}
+	return g.selectQuery(want, depth, outer)
+}
+
+// kinds picks the kinds of a select list, near those of s.
+func (g *gen) kinds(s *scope) []kind {
+	n := 1 + g.r.IntN(4)
+	out := make([]kind, n)
+	for i := range out {
+		out[i] = g.kindNear(s, scalarKinds)
+	}
+	return out
+}
+
+func (g *gen) setOperation(want []kind, depth int, outer *scope) (*node, []column) {
+	if want == nil {
+		want = g.kinds(&scope{cols: pick(g, g.relations).cols})
+	}
+	op := pick(g, []string{"UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL", "UNION ALL"})
+	left, cols := g.query(want, depth-1, outer)
+	right, _ := g.query(want, depth-1, outer)
+	return typed(kQuery, "(@)\n"+op+"\n(@)", left, right), cols
+}
+
+func (g *gen) withQuery(want []kind, depth int) (*node, []column) {
+	name := g.alias("w")
+	body, cols := g.query(nil, depth-1, nil)
+	g.relations = append(g.relations, relation{name, cols})
+	main, out := g.selectQuery(want, depth-1, nil)
+	g.relations = g.relations[:len(g.relations)-1]
+	return typed(kQuery, "WITH "+name+" AS (@)\n@", body, main), out
+}
+
+func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column) {
+	from, s := g.from(depth, outer)
+	where := text("")
+	if g.chance(50) {
+		where = opt("\nWHERE @", g.conjunction(s))
+	}
+	shape := g.r.IntN(100)
+	switch {
+	case shape < 40:
+		return g.grouped(want, from, where, s)
+	case shape < 50 && outer == nil:
+		return g.topN(want, from, where, s)
+	case shape < 58 && outer == nil:
+		return g.windowed(want, from, where, s)
+	case shape < 64:
+		return g.distinctOn(want, from, where, s)
+	}
+	items, cols := g.items(want, s)
+	distinct := text("")
+	if g.chance(20) {
+		distinct = opt("DISTINCT ")
+	}
+	return typed(kQuery, "SELECT @@\nFROM @@", distinct, items, from, where), cols
+}
+
+func (g *gen) conjunction(s *scope) *node {
+	parts := []*node{g.expr(s, kBool, 2)}
+	for g.chance(30) {
+		parts = append(parts, g.expr(s, kBool, 1))
+	}
+	return list("", " AND ", 1, parts)
+}
+
+// items makes the select list.
+func (g *gen) items(want []kind, s *scope) (*node, []column) {
+	free := want == nil
+	if free {
+		want = g.kinds(s)
+	}
+	var nodes []*node
+	var cols []column
+	for i, k := range want {
+		cols = append(cols, column{name: fmt.Sprintf("c%d", i+1), kind: k})
+		nodes = append(nodes, seq(fmt.Sprintf("@ AS c%d", i+1), g.expr(s, k, g.r.IntN(3))))
+	}
+	if free && s.inner != nil && g.chance(15) {
+		cols = append(cols, column{name: "cx", kind: kOther})
+		nodes = append(nodes, seq("@ AS cx", g.aggregate(s.inner, kOther)))
+	}
+	return list("", ", ", 1, nodes), cols
+}
+
+func (g *gen) grouped(want []kind, from, where *node, s *scope) (*node, []column) {
+	group := &scope{inner: s, outer: s.outer}
+	var keys []*node
+	for range pick(g, []int{0, 1, 1, 1, 2, 2, 3}) {
+		k := g.kindNear(s, scalarKinds)
+		key := g.expr(s, k, pick(g, []int{0, 0, 0, 1}))
+		if len(columnsOf(s.cols, k)) == 0 {
+			continue
+		}
+		keys = append(keys, key)
+		group.cols = append(group.cols, column{kind: k, shared: key})
+	}
+	by := text("")
+	switch {
+	case len(keys) > 0 && g.chance(12):
+		by = seq("\nGROUP BY "+pick(g, []string{"ROLLUP", "CUBE"})+" (@)", list("", ", ", 1, keys))
+	case len(keys) > 1 && g.chance(12):
+		by = seq("\nGROUP BY GROUPING SETS ((@), (@), ())", list("", ", ", 1, keys), keys[0])
+	case len(keys) > 0:
+		by = seq("\nGROUP BY @", list("", ", ", 1, keys))
+	}
+	items, cols := g.items(want, group)
+	having := text("")
+	if g.chance(25) {
+		having = opt("\nHAVING @", g.expr(group, kBool, 2))
+	} else if len(keys) == 0 {
+		// A query without keys and aggregates would not be grouped at all.
+		having = opt("\nHAVING count(*) >= 0")
+	}
+	return typed(kQuery, "SELECT @\nFROM @@@@", items, from, where, by, having), cols
+}
+
+func (g *gen) topN(want []kind, from, where *node, s *scope) (*node, []column) {
+	items, cols := g.items(want, s)
+	var keys []*node
+	for _, i := range g.r.Perm(len(items.parts)) {
+		keys = append(keys, seq("@"+g.direction(), items.parts[i].parts[0]))
+	}
+	limit := opt(fmt.Sprintf("\nLIMIT %d", g.r.IntN(6)))
+	if g.chance(15) {
+		limit = opt(fmt.Sprintf("\nFETCH FIRST %d ROWS WITH TIES", 1+g.r.IntN(4)))
+	}
+	offset := text("")
+	if g.chance(40) {
+		offset = opt(fmt.Sprintf("\nOFFSET %d", g.r.IntN(4)))
+	}
+	return typed(kQuery, "SELECT @\nFROM @@\nORDER BY @@@", items, from, where, list("", ", ", 1, keys), offset, limit), cols
+}
+
+func (g *gen) windowed(want []kind, from, where *node, s *scope) (*node, []column) {
+	if want != nil {
+		items, cols := g.items(want, s)
+		return typed(kQuery, "SELECT @\nFROM @@", items, from, where), cols
+	}
+	items, cols := g.items(want, s)
+	for range 1 + g.r.IntN(2) {
+		w, k := g.window(s)
+		name := fmt.Sprintf("c%d", len(cols)+1)
+		if len(items.parts) > len(cols) {
+			break
+		}
+		items.parts = append(items.parts, seq("@ AS "+name, w))
+		cols = append(cols, column{name: name, kind: k})
+	}
+	body := typed(kQuery, "SELECT @\nFROM @@", items, from, where)
+	if !g.chance(35) {
+		return body, cols
+	}
+	// The rank filters that planners turn into TopN.
+	rank := seq("row_number() OVER (PARTITION BY @ @)", g.expr(s, kInt, 0), g.totalOrder(s))
+	if g.chance(30) {
+		rank = seq(pick(g, []string{"rank", "dense_rank"})+"() OVER (PARTITION BY @ ORDER BY @)", g.expr(s, kInt, 0), g.expr(s, kInt, 0))
+	}
+	ranked, out := g.items(nil, s)
+	ranked.parts = append(ranked.parts, seq("@ AS rk", rank))
+	return typed(kQuery, fmt.Sprintf("SELECT * FROM (SELECT @\nFROM @@) AS ranked WHERE rk %s %d", pick(g, []string{"<=", "=", "<"}), 1+g.r.IntN(3)),
+		ranked, from, where), append(out, column{name: "rk", kind: kBig})
+}
+
+func (g *gen) distinctOn(want []kind, from, where *node, s *scope) (*node, []column) {
+	items, cols := g.items(want, s)
+	on := items.parts[g.r.IntN(len(items.parts))].parts[0]
+	keys := []*node{seq("@"+g.direction(), on)}
+	for _, it := range items.parts {
+		if it.parts[0] != on {
+			keys = append(keys, seq("@"+g.direction(), it.parts[0]))
+		}
+	}
+	return typed(kQuery, "SELECT DISTINCT ON (@) @\nFROM @@\nORDER BY @", on, items, from, where, list("", ", ", 1, keys)), cols
+}

@@ -1,0 +1,262 @@
+package equiv
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// failure is one answer that is not PostgreSQL's.
+type failure struct {
+	view   string
+	how    string // the place and kind of the difference; shrinking keeps it
+	detail string
+	sql    string // the query or statement that shows it
+	want   [][]string
+}
+
+func (f *failure) Error() string { return f.how + "\n" + f.detail }
+
+// errInvalid marks a case that PostgreSQL refuses.
+var errInvalid = errors.New("not valid on PostgreSQL")
+
+// stats count what a run did.
+type stats struct {
+	queries, refused, failedOnPostgres     int
+	views, compared, numericShown, skipped int
+	unsupported                            map[string]int
+}
+
+// runner applies a case to both servers.
+type runner struct {
+	h        *harness
+	c        *testCase
+	stats    *stats
+	strict   bool            // a statement that PostgreSQL refuses ends the run
+	refused  map[string]bool // views PostgreSQL does not have
+	degraded map[string]bool // views that StreamDB does not keep up to date
+	failed   map[string]*failure
+	broken   bool // StreamDB's tables can no longer be trusted
+}
+
+// run applies the case and returns the first failure of each view.
+func (h *harness) run(c *testCase, st *stats, strict bool) ([]*failure, error) {
+	if err := h.clear(); err != nil {
+		return nil, err
+	}
+	x := &runner{h: h, c: c, stats: st, strict: strict, refused: map[string]bool{}, degraded: map[string]bool{}, failed: map[string]*failure{}}
+	err := x.play()
+	if f := (*failure)(nil); errors.As(err, &f) {
+		x.fail(f)
+		err = nil
+	}
+	var out []*failure
+	for _, f := range x.failed {
+		out = append(out, f)
+	}
+	return out, err
+}
+
+func (x *runner) fail(f *failure) {
+	if x.failed[f.view] == nil {
+		x.failed[f.view] = f
+	}
+}
+
+func (x *runner) play() error {
+	for _, t := range x.c.tables {
+		if t.create.gone {
+			continue
+		}
+		if _, err := query(x.h.pg, t.create.String()); err != nil {
+			return errInvalid
+		}
+		if _, err := query(x.h.sdb, t.create.String()); err != nil {
+			return &failure{how: "CREATE TABLE: " + reason(err), sql: t.create.String()}
+		}
+		x.h.made = append(x.h.made, "DROP TABLE "+t.name)
+	}
+	for i := 0; i <= len(x.c.steps); i++ {
+		if x.c.restarts[i] {
+			if err := x.h.restart(); err != nil {
+				return &failure{how: "restart", detail: err.Error()}
+			}
+		}
+		if err := x.createViews(i); err != nil {
+			return err
+		}
+		if i == len(x.c.steps) {
+			break
+		}
+		if err := x.step(x.c.steps[i]); err != nil {
+			return err
+		}
+		if x.c.checks[i] {
+			x.check(i)
+		}
+	}
+	x.check(len(x.c.steps))
+	x.checkTables()
+	return nil
+}
+
+func (x *runner) createViews(at int) error {
+	for _, v := range x.c.views {
+		if v.at != at {
+			continue
+		}
+		q := v.query.String()
+		x.stats.queries++
+		if _, err := query(x.h.pg, "CREATE VIEW "+v.name+" AS "+q); err != nil {
+			if x.strict {
+				return errInvalid
+			}
+			x.refused[v.name] = true
+			x.stats.refused++
+			x.stats.unsupported["PostgreSQL: "+reason(err)]++
+			continue
+		}
+		_, err := query(x.h.sdb, "CREATE MATERIALIZED VIEW "+v.name+" AS "+q)
+		if err == nil {
+			x.h.made = append(x.h.made, "DROP MATERIALIZED VIEW "+v.name)
+			x.stats.views++
+			continue
+		}
+		x.degraded[v.name] = true
+		if sqlState(err) == "0A000" {
+			x.stats.unsupported["view: "+reason(err)]++
+		} else {
+			x.fail(&failure{view: v.name, how: "CREATE MATERIALIZED VIEW: " + reason(err), detail: err.Error(), sql: "CREATE MATERIALIZED VIEW " + v.name + " AS " + q})
+		}
+		if x.lost() {
+			return &failure{view: v.name, how: "CREATE MATERIALIZED VIEW: " + reason(err), detail: x.h.server.Log()}
+		}
+		// A plain view lets the views above it go on.
+		if _, err := query(x.h.sdb, "CREATE VIEW "+v.name+" AS "+q); err == nil {
+			x.h.made = append(x.h.made, "DROP VIEW "+v.name)
+		}
+	}
+	return nil
+}
+
+func (x *runner) lost() bool { return !x.h.server.Alive() || x.h.sdb.IsClosed() }
+
+// step runs one transaction on both servers, or on neither.
+func (x *runner) step(tx *node) error {
+	var stmts []string
+	for _, s := range tx.parts {
+		if !s.gone && !tx.gone {
+			stmts = append(stmts, s.String())
+		}
+	}
+	if len(stmts) == 0 {
+		return nil
+	}
+	if len(stmts) > 1 {
+		stmts = append(append([]string{"BEGIN"}, stmts...), "COMMIT")
+	}
+	query(x.h.pg, "BEGIN")
+	var counts []int64
+	for _, s := range stmts {
+		if s == "BEGIN" || s == "COMMIT" {
+			counts = append(counts, 0)
+			continue
+		}
+		a, err := query(x.h.pg, s)
+		if err != nil {
+			query(x.h.pg, "ROLLBACK")
+			if x.strict {
+				return errInvalid
+			}
+			tx.gone = true // shrinking starts without it
+			return nil
+		}
+		counts = append(counts, a.count)
+	}
+	for i, s := range stmts {
+		a, err := query(x.h.sdb, s)
+		if err == nil && a.count == counts[i] {
+			continue
+		}
+		query(x.h.pg, "ROLLBACK")
+		if err == nil {
+			return &failure{how: "rows affected", detail: fmt.Sprintf("%d, should be %d", a.count, counts[i]), sql: s}
+		}
+		query(x.h.sdb, "ROLLBACK")
+		if sqlState(err) == "0A000" {
+			x.stats.unsupported["change: "+reason(err)]++
+			return nil
+		}
+		return &failure{how: strings.Fields(s)[0] + ": " + reason(err), detail: err.Error() + "\n" + x.crash(), sql: s}
+	}
+	_, err := query(x.h.pg, "COMMIT")
+	return err
+}
+
+// crash is the server's last output when it died.
+func (x *runner) crash() string {
+	if x.h.server.Alive() {
+		return ""
+	}
+	return x.h.server.Log()
+}
+
+// check compares all views that exist.
+func (x *runner) check(step int) {
+	for _, v := range x.c.views {
+		if v.at > step+1 || v.at > step && step < len(x.c.steps) || x.refused[v.name] || x.failed[v.name] != nil {
+			continue
+		}
+		want, err := query(x.h.pg, "SELECT * FROM "+v.name)
+		if err != nil {
+			x.stats.failedOnPostgres++
+			x.stats.unsupported["PostgreSQL: "+reason(err)]++
+			x.refused[v.name] = true
+			continue
+		}
+		if !x.degraded[v.name] {
+			x.compare(v, "view", "SELECT * FROM "+v.name, want)
+		}
+		if x.failed[v.name] == nil {
+			x.compare(v, "one-off", v.query.String(), want)
+		}
+	}
+}
+
+func (x *runner) checkTables() {
+	for _, t := range x.c.tables {
+		if t.create.gone {
+			continue
+		}
+		want, err := query(x.h.pg, "SELECT * FROM "+t.name)
+		if err == nil {
+			x.compare(&view{relation: t.relation}, "table", "SELECT * FROM "+t.name, want)
+		}
+	}
+}
+
+func (x *runner) compare(v *view, place, sql string, want *answer) {
+	got, err := query(x.h.sdb, sql)
+	f := &failure{view: v.name, sql: sql, want: want.rows}
+	switch {
+	case err != nil && sqlState(err) == "0A000":
+		x.stats.unsupported[place+": "+reason(err)]++
+		return
+	case err != nil:
+		f.how, f.detail = place+": "+reason(err), err.Error()+"\n"+x.crash()
+		x.fail(f)
+		if x.lost() {
+			x.h.fresh()
+		}
+		return
+	}
+	x.stats.compared++
+	diff, shown := difference(want, got)
+	if shown {
+		x.stats.numericShown++
+	}
+	if diff != "" {
+		f.how, f.detail = place+": "+diff[:strings.IndexByte(diff, '\n')], diff
+		x.fail(f)
+	}
+}
