@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // gen makes random SQL. The same seed makes the same SQL.
@@ -242,14 +243,11 @@ func columnsOf(cols []column, k kind) []column {
 // literal is a constant that carries its type.
 func (g *gen) literal(k kind) *node {
 	if g.chance(6) {
-		t := sqlTypes[k]
-		if k == kNum {
-			t = "numeric"
-		}
-		return typed(k, "NULL::"+t)
+		return typed(k, "NULL::"+strings.TrimSuffix(sqlTypes[k], "(8,2)"))
 	}
-	if k == kInt { // a bare number would be a position in ORDER BY and GROUP BY
-		return typed(k, g.constant(k)+"::int")
+	switch k {
+	case kInt, kNum, kBool: // a bare constant would be a position in ORDER BY and GROUP BY
+		return typed(k, g.constant(k)+"::"+strings.TrimSuffix(sqlTypes[k], "(8,2)"))
 	}
 	return typed(k, g.constant(k))
 }

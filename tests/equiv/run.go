@@ -123,7 +123,7 @@ func (x *runner) createViews(at int) error {
 			continue
 		}
 		x.degraded[v.name] = true
-		if sqlState(err) == "0A000" {
+		if x.unsupported(err) {
 			x.stats.unsupported["view: "+reason(err)]++
 		} else {
 			x.fail(&failure{view: v.name, how: "CREATE MATERIALIZED VIEW: " + reason(err), detail: err.Error(), sql: "CREATE MATERIALIZED VIEW " + v.name + " AS " + q})
@@ -140,6 +140,18 @@ func (x *runner) createViews(at int) error {
 }
 
 func (x *runner) lost() bool { return !x.h.server.Alive() || x.h.sdb.IsClosed() }
+
+// unsupported tells whether an error says that something is missing: a feature,
+// a function, or a view that was not made for such a reason.
+func (x *runner) unsupported(err error) bool {
+	switch sqlState(err) {
+	case "0A000", "42883":
+		return true
+	case "42P01":
+		return len(x.degraded) > 0
+	}
+	return false
+}
 
 // step runs one transaction on both servers, or on neither.
 func (x *runner) step(tx *node) error {
@@ -183,7 +195,7 @@ func (x *runner) step(tx *node) error {
 			return &failure{how: "rows affected", detail: fmt.Sprintf("%d, should be %d", a.count, counts[i]), sql: s}
 		}
 		query(x.h.sdb, "ROLLBACK")
-		if sqlState(err) == "0A000" {
+		if x.unsupported(err) {
 			x.stats.unsupported["change: "+reason(err)]++
 			return nil
 		}
@@ -239,7 +251,7 @@ func (x *runner) compare(v *view, place, sql string, want *answer) {
 	got, err := query(x.h.sdb, sql)
 	f := &failure{view: v.name, sql: sql, want: want.rows}
 	switch {
-	case err != nil && sqlState(err) == "0A000":
+	case err != nil && x.unsupported(err):
 		x.stats.unsupported[place+": "+reason(err)]++
 		return
 	case err != nil:
