@@ -45,7 +45,7 @@ func (r *run) close() { r.snap.Close() }
 func (r *run) execute(root plan.Node, out exec.Emit) error {
 	tree, err := exec.Build(root, &exec.BuildCtx{
 		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, ChunkRows: r.s.eng.cfg.ChunkRows,
-		RunSub: r.execute,
+		RunSub: r.execute, Budget: queryBudget,
 	})
 	if err != nil {
 		return err
@@ -60,16 +60,20 @@ func (r *run) execute(root plan.Node, out exec.Emit) error {
 		if !ok {
 			return errors.New("engine: a one-off plan has an exchange")
 		}
+		// ErrDone concerns this input alone: nobody wants more of it.
 		err := r.scan(scan, func(c *vec.Chunk) error { return tree.Push(i, c) })
-		if err != nil {
-			if errors.Is(err, exec.ErrDone) {
-				break
-			}
+		if err != nil && !errors.Is(err, exec.ErrDone) {
+			return err
+		}
+		if err := done(tree.EndInput(i)); err != nil {
 			return err
 		}
 	}
 	return done(tree.Seal(1))
 }
+
+// queryBudget bounds the bytes one blocking operator of a one-off query may hold.
+const queryBudget = 2 << 30
 
 func done(err error) error {
 	if errors.Is(err, exec.ErrDone) {

@@ -37,8 +37,11 @@ type result struct {
 // benchmark measures Nexmark queries end to end in this process: generator, plan
 // from SQL, exactly-once epochs on disk, blackhole sink.
 func benchmark(args []string) error {
+	if len(args) > 0 && args[0] == "latency" {
+		return benchLatency(args[1:])
+	}
 	if len(args) == 0 || args[0] != "nexmark" {
-		return fmt.Errorf("usage: streamdb bench nexmark [flags]")
+		return fmt.Errorf("usage: streamdb bench nexmark|latency [flags]")
 	}
 	f := flag.NewFlagSet("streamdb bench nexmark", flag.ContinueOnError)
 	query := f.String("query", "all", "queries, comma separated, or all")
@@ -50,7 +53,7 @@ func benchmark(args []string) error {
 	if err := f.Parse(args[1:]); err != nil {
 		return err
 	}
-	tuneGC()
+	tuneRuntime()
 	if *profile != "" {
 		w, err := os.Create(*profile)
 		if err != nil {
