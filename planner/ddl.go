@@ -203,7 +203,7 @@ func (r *relationBinder) bind() error {
 func (r *relationBinder) column(c *sql.ColumnDef) error {
 	b := r.b
 	if catalog.ColumnIndex(r.columns, c.Name) >= 0 {
-		return b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
+		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
 	}
 	if c.Identity != "" {
 		return b.unsupported(c, "an identity column", "Let the client give the value, or use uuid with DEFAULT gen_random_uuid().")

@@ -115,14 +115,16 @@ func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, 
 	if !te.Lateral {
 		outer = blind(outer)
 	}
-	n, cols, err := b.query(te.Query, outer, queryMode{})
+	r, err := b.boundQuery(te.Query, outer, queryMode{order: true})
 	if err != nil {
 		return nil, err
 	}
-	it, err := b.alias(te.Alias, "", cols, te)
+	n := r.node
+	it, err := b.alias(te.Alias, "", r.cols, te)
 	if err != nil {
 		return nil, err
 	}
+	it.order = r.order
 	it.shape = func(i int) []plan.Column { return recordShape(n, i) }
 	return &fromPart{node: n, items: []*rangeItem{it}}, nil
 }

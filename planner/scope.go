@@ -44,6 +44,10 @@ type rangeItem struct {
 	cols       []scopeCol
 	rel        catalog.Relation // a base relation, else nil
 	key        []int            // positions in cols of the primary key of rel
+	// order is the ORDER BY of a subquery that is the whole FROM clause. A relation
+	// has no order, but PostgreSQL keeps it for what reads the rows as they come,
+	// and queries rely on that.
+	order []expr.SortKey
 	// shape returns the fields of column i if it holds records of a known shape.
 	shape  func(i int) []plan.Column
 	scalar bool // a function of one column: its name is also the column's value

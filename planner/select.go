@@ -46,6 +46,7 @@ func (b *binder) selectCore(q *sql.Select, outer *scope, env *cteEnv, mode query
 		return nil, err
 	}
 	steps := []func() error{s.where, s.bindTargets, s.bindGroups, s.bindHaving, s.bindOrder, s.bindDistinctOn,
+		func() error { s.inheritOrder(mode); return nil },
 		func() error { return s.settle(mode) }, s.group, s.window, s.project, s.distinct}
 	for _, f := range steps {
 		if err := f(); err != nil {
@@ -213,6 +214,33 @@ func (s *selection) bindDistinctOn() error {
 		}
 	}
 	return nil
+}
+
+// inheritOrder gives a plain SELECT over one ordered subquery its order, where
+// the order is seen: at the root, or by an aggregate above.
+func (s *selection) inheritOrder(mode queryMode) {
+	if !mode.root && !mode.order || len(s.order) > 0 || len(s.sc.items) != 1 || s.q.Distinct || len(s.aggs) > 0 || s.q.GroupBy != nil ||
+		s.having != nil || len(s.wins) > 0 {
+		return
+	}
+	for _, k := range s.sc.items[0].order {
+		e := &expr.Col{Index: k.Col, Typ: s.node.Schema()[k.Col].Typ}
+		i := slices.IndexFunc(s.targets, func(t namedExpr) bool { return exprKey(t.e) == exprKey(e) })
+		if i < 0 {
+			i = len(s.targets)
+			s.targets = append(s.targets, namedExpr{"", e, s.q})
+		}
+		s.order = append(s.order, targetKey{i, k.Desc, k.NullsFirst})
+	}
+}
+
+// keepsOrder names the aggregates whose result depends on the order of rows.
+func keepsOrder(name string) bool {
+	switch name {
+	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+		return true
+	}
+	return false
 }
 
 // settle makes untyped literals among the outputs text.

@@ -255,6 +255,17 @@ func (s *selection) group() error {
 			return err
 		}
 	}
+	if len(s.sc.items) == 1 {
+		for i := range calls {
+			if len(calls[i].OrderBy) > 0 || calls[i].Distinct || !keepsOrder(calls[i].Fn.Name) {
+				continue
+			}
+			for _, k := range s.sc.items[0].order {
+				col := pre.add(&expr.Col{Index: k.Col, Typ: s.node.Schema()[k.Col].Typ})
+				calls[i].OrderBy = append(calls[i].OrderBy, expr.SortKey{Col: col, Desc: k.Desc, NullsFirst: k.NullsFirst})
+			}
+		}
+	}
 	in := pre.build()
 	s.node = s.aggregate(in, keyCols, calls)
 	if err := s.toGroups(origKeys); err != nil {

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/streamdb/streamdb/expr"
+import (
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/types"
+)
 
 // WithChildren returns n over other inputs, which have the same number and, for
 // nodes that do not state their columns themselves, the columns n's expressions
@@ -146,4 +149,30 @@ func Walk(n Node, f func(Node) bool) {
 	for _, c := range n.Children() {
 		Walk(c, f)
 	}
+}
+
+// WithParams returns n with the parameters $1, $2, … replaced by constants of
+// their types. Missing values leave their parameters.
+func WithParams(n Node, vals []types.Datum) Node {
+	return Rewrite(n, func(x Node) Node {
+		uses := false
+		EachExpr(x, func(e expr.Expr) {
+			expr.Walk(e, func(y expr.Expr) bool {
+				_, ok := y.(*expr.Param)
+				uses = uses || ok
+				return !uses
+			})
+		})
+		if !uses {
+			return x
+		}
+		return MapExprs(x, func(e expr.Expr) expr.Expr {
+			return expr.Rewrite(e, func(y expr.Expr) expr.Expr {
+				if p, ok := y.(*expr.Param); ok && p.Index <= len(vals) {
+					return &expr.Const{Val: vals[p.Index-1], Typ: p.Typ}
+				}
+				return y
+			})
+		})
+	})
 }
