@@ -347,7 +347,7 @@ next:
 // normalise sorts keys, smallest first, and drops those that contain another.
 func normalise(keys [][]int) [][]int {
 	for i, k := range keys {
-		k = slices.Clone(k)
+		k = append([]int{}, k...) // never nil: an empty key means at most one row
 		sort.Ints(k)
 		keys[i] = slices.Compact(k)
 	}
