@@ -86,10 +86,6 @@ func systemType(name string) types.T {
 	switch name {
 	case "xid":
 		return types.TOid
-	case "int2vector":
-		return types.ArrayOf(types.Int2)
-	case "oidvector":
-		return types.ArrayOf(types.Oid)
 	case "_aclitem":
 		return types.ArrayOf(types.Text)
 	}

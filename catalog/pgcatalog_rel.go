@@ -253,7 +253,7 @@ func fillAttribute(c *Context, r *rows) {
 			if col.Generated != "" {
 				gen = "s"
 			}
-			r.add(rel, col.Name, col.Type.OID(), -1, t.len, i+1, ndims, -1, col.Type.Mod, t.byval, t.align, t.storage,
+			r.add(rel, col.Name, col.Type.OID(), -1, t.len, i+1, ndims, -1, max(col.Type.Mod, -1), t.byval, t.align, t.storage,
 				col.NotNull, col.Default != "" || col.Generated != "", gen, true, t.collation)
 		}
 	}

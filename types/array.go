@@ -527,6 +527,9 @@ func (p *arrayParser) element() error {
 
 // AppendArrayText appends the '{…}' form of a flat encoding.
 func AppendArrayText(dst []byte, t T, a []byte, opt *Options) []byte {
+	if t.IsVector() {
+		return appendVectorText(dst, t, a)
+	}
 	v := ViewArray(a)
 	if v.n == 0 {
 		return append(dst, '{', '}')

@@ -403,6 +403,9 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 	case Regclass, Regtype, Regproc, Regnamespace:
 		return parseReg(t, s, opt)
 	case Array:
+		if t.IsVector() {
+			return parseVector(t, s)
+		}
 		return box(ParseArray(t, s, opt))
 	case Record:
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")

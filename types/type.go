@@ -84,10 +84,31 @@ var (
 func ArrayOf(elem ID) T { return T{ID: Array, Elem: elem, Mod: -1} }
 
 // ElemType returns the element type of an array type.
-func (t T) ElemType() T { return T{ID: t.Elem, Mod: t.Mod} }
+func (t T) ElemType() T { return T{ID: t.Elem, Mod: max(t.Mod, -1)} }
 
 // Base returns t without its modifier.
 func (t T) Base() T { t.Mod = -1; return t }
+
+// vectorMod marks int2vector and oidvector, which are arrays of int2 and oid
+// that count from 0 and have a text form of their own. Everything else treats
+// them as those arrays.
+const vectorMod int32 = -2
+
+// The vector types of PostgreSQL's system relations.
+var (
+	TInt2Vector = T{ID: Array, Elem: Int2, Mod: vectorMod}
+	TOidVector  = T{ID: Array, Elem: Oid, Mod: vectorMod}
+)
+
+// IsVector reports whether t is int2vector or oidvector.
+func (t T) IsVector() bool { return t.ID == Array && t.Mod == vectorMod }
+
+func (t T) vector() info {
+	if t.Elem == Int2 {
+		return info{name: "int2vector", typname: "int2vector", oid: 22}
+	}
+	return info{name: "oidvector", typname: "oidvector", oid: 30}
+}
 
 // Kind is the Go form of a type's values: the element type of its vectors and
 // the dynamic type of its Datums.
@@ -179,6 +200,9 @@ func (t T) Kind() Kind { return infos[t.ID].kind }
 
 // OID returns t's PostgreSQL type OID.
 func (t T) OID() uint32 {
+	if t.IsVector() {
+		return t.vector().oid
+	}
 	if t.ID == Array && t.Elem != Invalid {
 		return infos[t.Elem].arrayOID
 	}
@@ -198,6 +222,9 @@ func (t T) Category() byte {
 
 // TypName returns pg_type.typname: int4, _int4, timestamptz.
 func (t T) TypName() string {
+	if t.IsVector() {
+		return t.vector().typname
+	}
 	if t.ID == Array && t.Elem != Invalid {
 		return "_" + infos[t.Elem].typname
 	}
@@ -207,6 +234,9 @@ func (t T) TypName() string {
 // String returns the name as PostgreSQL's format_type prints it, modifier
 // included: numeric(10,2), character varying(40)[], timestamp(3) without time zone.
 func (t T) String() string {
+	if t.IsVector() {
+		return t.vector().name
+	}
 	if t.ID == Array && t.Elem != Invalid {
 		return t.ElemType().String() + "[]"
 	}
@@ -247,6 +277,12 @@ func (t T) NumericMod() (precision, scale int) {
 
 // ByOID returns the type with the given PostgreSQL OID.
 func ByOID(oid uint32) (T, bool) {
+	switch oid {
+	case 22:
+		return TInt2Vector, true
+	case 30:
+		return TOidVector, true
+	}
 	for id := Unknown; id < numIDs; id++ {
 		if infos[id].oid == oid && id != Array {
 			return T{ID: id, Mod: -1}, true
@@ -261,6 +297,12 @@ func ByOID(oid uint32) (T, bool) {
 // ByName returns the type with the given pg_type.typname (int4, _text) or SQL
 // name (integer, double precision), in lower case and without modifier.
 func ByName(name string) (T, bool) {
+	switch name {
+	case "int2vector":
+		return TInt2Vector, true
+	case "oidvector":
+		return TOidVector, true
+	}
 	if a, ok := sqlNames[name]; ok {
 		return T{ID: a, Mod: -1}, true
 	}
