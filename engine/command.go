@@ -124,7 +124,11 @@ func (s *Session) settingCommand(st sql.Stmt) commandFunc {
 	case *sql.SetTransaction:
 		return tagged("SET", func(context.Context) error { return s.setModes(st) })
 	case *sql.Reset:
-		return tagged("RESET", func(context.Context) error { return s.reset(strings.ToLower(st.Name)) })
+		name := strings.ToLower(st.Name)
+		if name == "" { // RESET ALL
+			name = "all"
+		}
+		return tagged("RESET", func(context.Context) error { return s.reset(name) })
 	}
 	what := strings.ToUpper(st.(*sql.Discard).What)
 	return tagged("DISCARD "+what, func(context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
+	"github.com/streamdb/streamdb/wire"
 )
 
 // cursor is a cursor of DECLARE: a portal read forward by FETCH.
@@ -18,6 +19,15 @@ type cursor struct {
 }
 
 func (c *cursor) close() { c.portal.Close() }
+
+// CursorColumns implements wire.CursorHolder.
+func (s *Session) CursorColumns(name string) ([]wire.Column, bool) {
+	c := s.cursors[name]
+	if c == nil {
+		return nil, false
+	}
+	return c.portal.Columns(), true
+}
 
 func (s *Session) cursorCommand(p *prepared) error {
 	switch st := p.st.Stmt.(type) {

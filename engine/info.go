@@ -34,13 +34,29 @@ func (i info) RelationOID(name string) (uint32, bool) {
 	if o := i.snap.Lookup(schema, parts[len(parts)-1], i.path()); o != nil {
 		return o.Header().OID, true
 	}
+	path := []string{schema}
+	if schema == "" {
+		path = i.snap.EffectivePath(i.path())
+	}
+	for _, p := range path {
+		if oid, _, _, ok := catalog.KeyIndex(i.snap, 0, p, parts[len(parts)-1]); ok {
+			return oid, true
+		}
+	}
 	return 0, false
 }
 
 // RelationName implements expr.CatalogInfo.
 func (i info) RelationName(oid uint32) (string, bool) {
 	o := i.snap.ByOID(oid)
-	if o == nil || !o.Kind().Relation() {
+	if o == nil {
+		_, schema, name, ok := catalog.KeyIndex(i.snap, oid, "", "")
+		if ok && !i.keyVisible(oid, schema, name) {
+			return sql.QuoteIdent(schema) + "." + sql.QuoteIdent(name), true
+		}
+		return sql.QuoteIdent(name), ok
+	}
+	if !o.Kind().Relation() {
 		return "", false
 	}
 	h := o.Header()
@@ -68,7 +84,26 @@ func (i info) NamespaceOID(name string) (uint32, bool) {
 }
 
 // TableVisible implements expr.CatalogInfo.
-func (i info) TableVisible(oid uint32) bool { return i.snap.Visible(oid, i.path()) }
+func (i info) TableVisible(oid uint32) bool {
+	if i.snap.Visible(oid, i.path()) {
+		return true
+	}
+	_, schema, name, ok := catalog.KeyIndex(i.snap, oid, "", "")
+	return ok && i.keyVisible(oid, schema, name)
+}
+
+// keyVisible reports whether the index of a key is what its name alone means.
+func (i info) keyVisible(oid uint32, schema, name string) bool {
+	for _, p := range i.snap.EffectivePath(i.path()) {
+		if i.snap.Get(p, name) != nil {
+			return false
+		}
+		if found, _, _, ok := catalog.KeyIndex(i.snap, 0, p, name); ok {
+			return found == oid && p == schema
+		}
+	}
+	return false
+}
 
 // ViewDef implements expr.CatalogInfo.
 func (i info) ViewDef(oid uint32, _ bool) (string, bool) {
