@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/streamdb/streamdb/pgerr"
 )
@@ -121,9 +122,12 @@ func (s *Snapshot) applyDrop(oid uint32) error {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because it is required by the database system", o.Kind(), h.Name)
 	}
 	if users := s.Dependents(oid); len(users) > 0 {
-		u := users[0]
+		lines := make([]string, len(users))
+		for i, u := range users {
+			lines[i] = fmt.Sprintf("%s %s depends on %s %s", u.Kind(), u.Header().Name, o.Kind(), h.Name)
+		}
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because other objects depend on it", o.Kind(), h.Name).
-			WithDetail("%s %s depends on %s %s", u.Kind(), u.Header().Name, o.Kind(), h.Name).
+			WithDetail("%s", strings.Join(lines, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
 	if o.Kind() == KindSchema && s.schemaInUse(h.Name) {

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strings"
+
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -88,6 +90,17 @@ type Column struct {
 	// Include names what of a record a source's column holds: key, partition,
 	// offset, timestamp, headers, header or payload; Inner is the header's key.
 	Include, Inner string
+}
+
+// defaultText is the default as PostgreSQL shows it, which gives a string the
+// type that it was read as.
+func (c *Column) defaultText() string {
+	d := c.Default
+	inner, quoted := strings.CutPrefix(strings.TrimSuffix(d, "'"), "'")
+	if !quoted || !strings.HasSuffix(d, "'") || strings.Contains(strings.ReplaceAll(inner, "''", ""), "'") {
+		return d
+	}
+	return d + "::" + c.Type.Base().String()
 }
 
 // Key is a primary key or a unique constraint over column positions. OID is

@@ -100,7 +100,7 @@ func fillInfoColumns(c *Context, r *rows) {
 			if col.Generated != "" {
 				generated = "ALWAYS"
 			}
-			r.add(db, x.Schema, x.Name, col.Name, i+1, orNull(col.Default), yesNo(!col.NotNull), dataType(t),
+			r.add(db, x.Schema, x.Name, col.Name, i+1, orNull(col.defaultText()), yesNo(!col.NotNull), dataType(t),
 				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, "pg_catalog", t.TypName(), oidText(uint32(i+1)),
 				"NO", "NO", "NO", generated, orNull(col.Generated), yesNo(insertable(x)))
 		}

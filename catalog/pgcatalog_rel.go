@@ -196,10 +196,14 @@ func relationDefs() []def {
 		{"pg_catalog.pg_description", "objoid classoid objsubid description", fillDescription},
 		{"pg_catalog.pg_rewrite", "oid rulename ev_class ev_type ev_enabled is_instead ev_qual ev_action", fillRewrite},
 		{"pg_catalog.pg_depend", "classid objid objsubid refclassid refobjid refobjsubid deptype", fillDepend},
-		{"pg_catalog.pg_foreign_table", "ftrelid ftserver", func(c *Context, r *rows) {
+		{"pg_catalog.pg_foreign_table", "ftrelid ftserver ftoptions", func(c *Context, r *rows) {
 			for _, s := range All[*Source](c.Snapshot) {
-				r.add(s.OID, 0)
+				r.add(s.OID, connectorOID(s), optionArray(s.Connector))
 			}
+		}},
+		{"pg_catalog.pg_foreign_server", "oid srvname srvowner srvfdw", fillForeignServer},
+		{"pg_catalog.pg_foreign_data_wrapper", "oid fdwname fdwowner", func(_ *Context, r *rows) {
+			r.add(madeOID("wrapper", 0, 0), "streamdb", RoleOID(Owner))
 		}},
 	}
 }
@@ -215,10 +219,10 @@ func fillClass(c *Context, r *rows) {
 	for _, x := range rels(s) {
 		am, checks, ident := 0, 0, byte('n')
 		if x.kind == 'r' || x.kind == 'm' {
-			am = amHeap
+			am, ident = amHeap, 'd'
 		}
 		if t, ok := x.obj.(*Table); ok {
-			checks, ident = len(t.Checks), 'd'
+			checks = len(t.Checks)
 		}
 		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), RoleOID(x.Owner), am, x.OID, tuples(stats, x.OID),
 			indexed[x.OID], "p", x.kind, len(x.cols), checks, x.kind == 'v', true, ident)
@@ -268,7 +272,7 @@ func fillAttribute(c *Context, r *rows) {
 func fillAttrdef(c *Context, r *rows) {
 	for _, x := range rels(c.Snapshot) {
 		for i, col := range x.cols {
-			if text := col.Default + col.Generated; text != "" {
+			if text := col.defaultText() + col.Generated; text != "" {
 				r.add(madeOID("attrdef", x.OID, i), x.OID, i+1, text)
 			}
 		}
@@ -305,6 +309,24 @@ func fillIndex(c *Context, r *rows) {
 		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.primary, true, true, true, true,
 			vector(keys...), vector(collations...), vector(classes...), vector(options...))
 	}
+}
+
+// fillForeignServer gives a row for each connector that a source uses: to
+// PostgreSQL's clients, sources are foreign tables and connectors their servers.
+func fillForeignServer(c *Context, r *rows) {
+	seen := map[string]bool{}
+	for _, s := range All[*Source](c.Snapshot) {
+		name, _ := s.Connector.Option("connector")
+		if !seen[name] {
+			seen[name] = true
+			r.add(connectorOID(s), name, RoleOID(Owner), madeOID("wrapper", 0, 0))
+		}
+	}
+}
+
+func connectorOID(s *Source) uint32 {
+	name, _ := s.Connector.Option("connector")
+	return madeOID("connector "+name, 0, 0)
 }
 
 func fillDescription(c *Context, r *rows) {

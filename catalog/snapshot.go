@@ -216,10 +216,25 @@ func (s *Snapshot) CreationSchema(schema string, path []string) (string, error) 
 	return "", pgerr.New(pgerr.InvalidSchemaName, "no schema has been selected to create in")
 }
 
-// Visible reports whether the relation is found by its name alone.
+// Visible reports whether the relation, or the index of a key, is found by its
+// name alone.
 func (s *Snapshot) Visible(oid uint32, path []string) bool {
-	o := s.byOID[oid]
-	return o != nil && s.Lookup("", o.Header().Name, path) == o
+	if o := s.byOID[oid]; o != nil {
+		return s.Lookup("", o.Header().Name, path) == o
+	}
+	_, schema, name, ok := KeyIndex(s, oid, "", "")
+	if !ok {
+		return false
+	}
+	for _, p := range path {
+		if p == schema {
+			return true
+		}
+		if s.Get(p, name) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // Objects calls f for every object in OID order.

@@ -69,8 +69,10 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		p.command = tagged(tag, func(context.Context) error { return nil })
 	case *sql.Checkpoint:
 		p.command = tagged("CHECKPOINT", func(context.Context) error { return nil })
-	case *sql.Listen, *sql.Notify:
-		return pgerr.Unsupported("LISTEN and NOTIFY", "Read a materialized view instead.")
+	case *sql.Listen:
+		return pgerr.Unsupported("LISTEN", "Read a materialized view instead.")
+	case *sql.Notify:
+		return pgerr.Unsupported("NOTIFY", "Read a materialized view instead.")
 	case *sql.Unlisten:
 		p.command = tagged("UNLISTEN", func(context.Context) error { return nil })
 	case *sql.LockTable:

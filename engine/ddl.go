@@ -63,7 +63,10 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.Truncate:
 		return "TRUNCATE TABLE", func(ctx context.Context, _ *planner.Planner) error { return s.truncate(ctx, st) }, nil
 	case *sql.Grant:
-		return "", nil, pgerr.Unsupported("GRANT and REVOKE", "Every authenticated user may do everything.")
+		if st.Revoke {
+			return "", nil, pgerr.Unsupported("REVOKE", "Every authenticated user may do everything.")
+		}
+		return "", nil, pgerr.Unsupported("GRANT", "Every authenticated user may do everything.")
 	case *sql.CreateFunction:
 		return "", nil, pgerr.Unsupported("CREATE FUNCTION", "Write the expression in the view, or use a view.")
 	case *sql.CreateSecret, *sql.CreateConnection:
@@ -180,7 +183,7 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 	if len(o.Watermarks) > 0 {
 		return pgerr.Unsupported("WATERMARK FOR", "Event-time windows are not there yet; leave the clause out.")
 	}
-	o.Definition = redact(src.Text)
+	o.Definition = catalog.HideSecrets(src.Text)
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
@@ -296,7 +299,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err != nil {
 		return err
 	}
-	o.Definition = redact(src.Text)
+	o.Definition = catalog.HideSecrets(src.Text)
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
@@ -380,9 +383,6 @@ func (s *Session) createIndex(pl *planner.Planner, src *statement, st *sql.Creat
 	s.eng.cat.Assign(ix)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: ix})
 }
-
-// redact hides the values of secret-looking options in a stored definition.
-func redact(text string) string { return text }
 
 // drop removes objects, dependents first, jobs stopped before their storage goes.
 func (s *Session) drop(st *sql.Drop) error {

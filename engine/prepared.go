@@ -92,6 +92,9 @@ func (p *prepared) analyse(ctx context.Context) error {
 		}
 		return nil
 	}
+	if _, ok := p.st.Stmt.(*sql.Prepare); ok {
+		p.params = nil // they belong to the statement inside
+	}
 	if len(p.params) > 0 && !takesParams(p.st.Stmt) {
 		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
 	}

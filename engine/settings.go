@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
@@ -132,7 +133,7 @@ var settings = makeSettings([]setting{
 	{"row_security", "on", "Compatibility; has no effect.", "user", boolValue},
 	{"search_path", `"$user", public`, "Sets the schema search order for names that are not schema-qualified.", "user", nil},
 	{"server_encoding", "UTF8", "Shows the server character set encoding.", "internal", nil},
-	{"server_version", "15.8", "Shows the server version.", "internal", nil},
+	{"server_version", expr.ServerVersion, "Shows the server version.", "internal", nil},
 	{"server_version_num", "150008", "Shows the server version as an integer.", "internal", nil},
 	{"session_authorization", "", "Sets the session user name.", "internal", nil},
 	{"sql_dialect", "postgres", "Sets the dialect of view bodies.", "user", oneOf("postgres")},

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"strings"
 
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
@@ -57,7 +58,7 @@ func setFuncs() []*Func {
 	expand.EvalSet = expandArray
 	expand.Ret = types.TRecord
 	expand.Cols = func(a []types.T) ([]string, []types.T) { return []string{"x", "n"}, ts(a[0].ElemType(), tI4) }
-	out = append(out, expand, keywords())
+	out = append(out, expand, keywords(), optionsToTable())
 	out = append(out, emptySets()...)
 	return append(out, jsonSets()...)
 }
@@ -96,6 +97,25 @@ func keywords() *Func {
 		return nil
 	}
 	return f
+}
+
+// optionsToTable splits options like name=value, as pg_foreign_table has them.
+func optionsToTable() *Func {
+	return record(&Func{Name: "pg_options_to_table", Args: ts(types.ArrayOf(types.Text)), Set: true,
+		EvalSet: func(_ *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
+			if anyNull(args, i) {
+				return nil
+			}
+			v := types.ViewArray(args[0].(*vec.Bytes).At(i))
+			for k := range v.Len() {
+				if b, null := v.At(k); !null {
+					name, value, _ := strings.Cut(string(b), "=")
+					dst[0].AppendDatum(name)
+					dst[1].AppendDatum(value)
+				}
+			}
+			return nil
+		}}, []string{"option_name", "option_value"}, tText, tText)
 }
 
 func expandArray(_ *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // ServerVersion is the version of PostgreSQL whose behaviour is offered.
-const ServerVersion = "15.7"
+const ServerVersion = "15.8"
 
 var (
 	tOid, tName = types.TOid, types.TName
