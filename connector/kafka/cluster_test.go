@@ -26,13 +26,16 @@ func newCluster(t *testing.T, partitions int32, opts ...kfake.Opt) *kfake.Cluste
 	return c
 }
 
+// brokers is a cluster, a fake or a real one.
+type brokers interface{ ListenAddrs() []string }
+
 func testContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func newClient(t *testing.T, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
+func newClient(t *testing.T, c brokers, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.MetadataMinAge(50 * time.Millisecond)}, opts...)...)
@@ -55,7 +58,7 @@ func produce(t *testing.T, cl *kgo.Client, partition int32, values ...string) {
 	}
 }
 
-func optionsFor(c *kfake.Cluster, more ...string) map[string]string {
+func optionsFor(c brokers, more ...string) map[string]string {
 	m := map[string]string{optTopic: "t", optBrokers: strings.Join(c.ListenAddrs(), ",")}
 	for i := 0; i < len(more); i += 2 {
 		m[more[i]] = more[i+1]

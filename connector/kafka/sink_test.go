@@ -95,7 +95,7 @@ func (g *engine) deliverTo(last types.Epoch) {
 
 // committed reads what a reader of committed records sees, up to the end that
 // the log has now.
-func committed(t *testing.T, c *kfake.Cluster) map[string]int {
+func committed(t *testing.T, c brokers) map[string]int {
 	t.Helper()
 	ctx := testContext(t)
 	cl := newClient(t, c, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.ConsumeTopics("t"), kgo.FetchMaxWait(50*time.Millisecond))
@@ -128,7 +128,7 @@ func committed(t *testing.T, c *kfake.Cluster) map[string]int {
 }
 
 // exactlyOnce checks that every record of epochs 1 to last is there once.
-func exactlyOnce(t *testing.T, c *kfake.Cluster, last int) {
+func exactlyOnce(t *testing.T, c brokers, last int) {
 	t.Helper()
 	seen := committed(t, c)
 	for i := rowsPerEpoch; i < (last+1)*rowsPerEpoch; i++ {
@@ -145,45 +145,51 @@ func exactlyOnce(t *testing.T, c *kfake.Cluster, last int) {
 // which every transaction has an epoch of its own.
 var levels = map[string][]kfake.Opt{"level 2": nil, "level 0": {kfake.MaxVersions(kversion.V3_9_0())}}
 
+// losses are the steps of delivering epoch 3 after which a deliverer vanishes.
+var losses = []func(ctx context.Context, d *deliverer, log []byte) error{
+	func(context.Context, *deliverer, []byte) error { return nil },
+	func(_ context.Context, d *deliverer, _ []byte) error { return d.cl.BeginTransaction() },
+	func(ctx context.Context, d *deliverer, log []byte) error { // part of the records
+		if err := d.cl.BeginTransaction(); err != nil {
+			return err
+		}
+		_, v, _, _ := nextRecord(log)
+		return d.cl.ProduceSync(ctx, &kgo.Record{Topic: "t", Value: v}).FirstErr()
+	},
+	func(ctx context.Context, d *deliverer, log []byte) error { return d.write(ctx, 3, log) },
+	func(ctx context.Context, d *deliverer, log []byte) error {
+		return errors.Join(d.write(ctx, 3, log), d.commit(ctx))
+	},
+}
+
+// loseAt delivers epochs 1 to 5 while a deliverer vanishes during epoch 3.
+func loseAt(t *testing.T, c brokers, step int) {
+	t.Helper()
+	g := &engine{t: t, s: newTestSink(t, optionsFor(c), uint32(step)+1)}
+	g.deliverTo(2)
+	lost, last := g.open()
+	defer lost.Close()
+	if last != 2 {
+		t.Fatal(last)
+	}
+	ctx := testContext(t)
+	if err := losses[step](ctx, lost, epochLog(t, g.s, 3)); err != nil {
+		t.Fatal(err)
+	}
+	g.deliverTo(5)
+	// The lost one comes back and can do nothing.
+	if err := lost.Deliver(ctx, 6, epochLog(t, g.s, 6)); err == nil {
+		t.Error("a fenced deliverer delivers")
+	}
+	g.deliverTo(5)
+	exactlyOnce(t, c, 5)
+}
+
 // A deliverer vanishes at each step of epoch 3.
 func TestLostDeliverer(t *testing.T) {
 	for level, opts := range levels {
-		for step, lose := range []func(ctx context.Context, d *deliverer, log []byte) error{
-			func(context.Context, *deliverer, []byte) error { return nil },
-			func(_ context.Context, d *deliverer, _ []byte) error { return d.cl.BeginTransaction() },
-			func(ctx context.Context, d *deliverer, log []byte) error { // part of the records
-				if err := d.cl.BeginTransaction(); err != nil {
-					return err
-				}
-				_, v, _, _ := nextRecord(log)
-				return d.cl.ProduceSync(ctx, &kgo.Record{Topic: "t", Value: v}).FirstErr()
-			},
-			func(ctx context.Context, d *deliverer, log []byte) error { return d.write(ctx, 3, log) },
-			func(ctx context.Context, d *deliverer, log []byte) error {
-				return errors.Join(d.write(ctx, 3, log), d.commit(ctx))
-			},
-		} {
-			t.Run(fmt.Sprintf("%s, step %d", level, step), func(t *testing.T) {
-				c := newCluster(t, 2, opts...)
-				g := &engine{t: t, s: newTestSink(t, optionsFor(c), 1)}
-				g.deliverTo(2)
-				lost, last := g.open()
-				defer lost.Close()
-				if last != 2 {
-					t.Fatal(last)
-				}
-				ctx := testContext(t)
-				if err := lose(ctx, lost, epochLog(t, g.s, 3)); err != nil {
-					t.Fatal(err)
-				}
-				g.deliverTo(5)
-				// The lost one comes back and can do nothing.
-				if err := lost.Deliver(ctx, 6, epochLog(t, g.s, 6)); err == nil {
-					t.Error("a fenced deliverer delivers")
-				}
-				g.deliverTo(5)
-				exactlyOnce(t, c, 5)
-			})
+		for step := range losses {
+			t.Run(fmt.Sprintf("%s, step %d", level, step), func(t *testing.T) { loseAt(t, newCluster(t, 2, opts...), step) })
 		}
 	}
 }
@@ -293,13 +299,14 @@ func TestMovingCluster(t *testing.T) {
 	exactlyOnce(t, c, 6)
 }
 
-// Another sink's open transaction must not hide a committed marker.
-func TestForeignTransactionHidesNoMarker(t *testing.T) {
-	c := newCluster(t, 2)
+// hideMarker delivers an epoch while another sink's transaction is open on the
+// marker partition, which must not hide the marker.
+func hideMarker(t *testing.T, c brokers) {
+	t.Helper()
 	ctx := testContext(t)
-	other, _ := (&engine{t: t, s: newTestSink(t, optionsFor(c), 2)}).open()
+	other, _ := (&engine{t: t, s: newTestSink(t, optionsFor(c), 102)}).open()
 	defer other.Close()
-	g := &engine{t: t, s: newTestSink(t, optionsFor(c), 1)}
+	g := &engine{t: t, s: newTestSink(t, optionsFor(c), 101)}
 	d, _ := g.open()
 	if err := other.write(ctx, 1, epochLog(t, other.s, 100)); err != nil {
 		t.Fatal(err)
@@ -317,6 +324,8 @@ func TestForeignTransactionHidesNoMarker(t *testing.T) {
 		t.Fatal(n)
 	}
 }
+
+func TestForeignTransactionHidesNoMarker(t *testing.T) { hideMarker(t, newCluster(t, 2)) }
 
 func TestTransactionTimesOut(t *testing.T) {
 	c := newCluster(t, 1)

@@ -146,8 +146,8 @@ func TestPoisonRecords(t *testing.T) {
 
 // Transaction markers and aborted records move the offset and make no rows; an
 // open transaction holds committed readers back.
-func TestTransactionMarkers(t *testing.T) {
-	c := newCluster(t, 1)
+func transactionMarkers(t *testing.T, c brokers) {
+	t.Helper()
 	cl := newClient(t, c, kgo.TransactionalID("writer"))
 	ctx := testContext(t)
 	txn := func(v string, end kgo.TransactionEndTry) {
@@ -181,6 +181,8 @@ func TestTransactionMarkers(t *testing.T) {
 		t.Fatal(f.rows, f.bad)
 	}
 }
+
+func TestTransactionMarkers(t *testing.T) { transactionMarkers(t, newCluster(t, 1)) }
 
 func TestStartLatestAndTimestamp(t *testing.T) {
 	base := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
