@@ -45,7 +45,7 @@ func (r *run) close() { r.snap.Close() }
 func (r *run) execute(root plan.Node, out exec.Emit) error {
 	tree, err := exec.Build(root, &exec.BuildCtx{
 		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, ChunkRows: r.s.eng.cfg.ChunkRows,
-		RunSub: r.execute, Budget: queryBudget,
+		RunSub: r.execute, Budget: queryBudget, Interrupt: func() error { return canceled(r.ctx) },
 	})
 	if err != nil {
 		return err

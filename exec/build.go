@@ -40,6 +40,8 @@ type BuildCtx struct {
 	// RunSub runs a plan whose outer references have been replaced by constants,
 	// for Apply. It returns ErrDone if emit did.
 	RunSub func(n plan.Node, emit Emit) error
+	// Interrupt, when not nil, is asked between chunks; its error ends the query.
+	Interrupt func() error
 	// ChunkRows is the number of rows of a full output chunk; 0: vec.MaxRows.
 	ChunkRows int
 	// Check makes every edge assert its chunks and spoil them after use; for tests.
@@ -152,6 +154,9 @@ func (t *Tree) wire(n *treeNode) {
 		return
 	}
 	defer func() {
+		if t.ctx.Interrupt != nil {
+			n.emit = interruptible(t.ctx.Interrupt, n.emit)
+		}
 		if t.ctx.Check {
 			n.emit = checkedEmit(n.plan, n.emit)
 		}
@@ -165,6 +170,16 @@ func (t *Tree) wire(n *treeNode) {
 		return up.op.Push(n.side, c, up.emit)
 	}
 	n.pass = func(w Watermark) error { return up.op.Advance(n.side, w, up.pass, up.emit) }
+}
+
+// interruptible asks before each chunk whether the query is to end.
+func interruptible(stop func() error, emit Emit) Emit {
+	return func(c *vec.Chunk) error {
+		if err := stop(); err != nil {
+			return err
+		}
+		return emit(c)
+	}
 }
 
 // newOperator makes the operator of one node; nil for inputs.
