@@ -118,8 +118,23 @@ func (s *Session) comment(st *sql.Comment) error {
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
 }
 
-// truncate deletes every row of the tables, as one write.
+// truncate deletes every row of the tables, as one write; again when a
+// concurrent write has come between.
 func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
+	for range dmlRetries {
+		w, err := s.allRows(ctx, st)
+		if err != nil {
+			return err
+		}
+		if err = s.eng.commitWrite(ctx, w); err != errConflict {
+			return err
+		}
+	}
+	return serializationFailure()
+}
+
+// allRows is the write that empties the tables.
+func (s *Session) allRows(ctx context.Context, st *sql.Truncate) (*write, error) {
 	snap := s.eng.cat.Current()
 	w := &write{}
 	r := s.newRun(ctx)
@@ -127,25 +142,25 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 	for _, n := range st.Tables {
 		o, err := snap.Resolve(n.Schema, n.Name, s.expr.SearchPath)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t, ok := o.(*catalog.Table)
 		if !ok || snap.Builtin(t.OID) {
-			return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Name)
+			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Name)
 		}
 		rows := vec.NewChunk(columnTypes(t.Columns), 64)
 		err = scanRows(r.snap, t.OID, columnTypes(t.Columns), storageKey(t) != nil, nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 			for i := range c.Rows {
 				rows.AppendFrom(c, i, -c.Weight(i))
 			}
-			return nil
+			return canceled(ctx)
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if rows.Rows > 0 {
 			w.tables = append(w.tables, tableWrite{rel: t.OID, name: t.Name, key: storageKey(t), rows: rows})
 		}
 	}
-	return s.eng.commitWrite(ctx, w)
+	return w, nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
@@ -19,40 +20,92 @@ import (
 //  4. At rest again, play the rest, connect the job to the live change streams
 //     and move it into the graph.
 
-// capture records a relation's changes while a job catches up.
+// capture records a relation's committed changes while a job catches up.
 type capture struct {
-	mu   sync.Mutex
-	rows []*vec.Chunk
+	mu    sync.Mutex
+	open  []*vec.Chunk // of the epoch that is not committed yet
+	ready []*vec.Chunk
+	bytes int
+	limit int
+	full  bool // more came than the limit: the recording is of no use
+	shut  bool
 }
 
 // Send implements exec.Output.
 func (c *capture) Send(ch *vec.Chunk) error {
 	c.mu.Lock()
-	c.rows = append(c.rows, ch.Clone())
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	if c.shut || c.full {
+		return nil
+	}
+	if n := len(c.open); n > 0 && c.open[n-1].Rows+ch.Rows <= vec.MaxRows {
+		last := c.open[n-1]
+		c.bytes -= last.MemSize()
+		last.AppendRange(ch, 0, ch.Rows)
+		c.bytes += last.MemSize()
+	} else {
+		last := ch.Clone()
+		c.open = append(c.open, last)
+		c.bytes += last.MemSize()
+	}
+	if c.bytes > c.limit {
+		c.full, c.open, c.ready = true, nil, nil
+	}
 	return nil
 }
 
-// Barrier implements exec.Output. A recorded stream needs none: what is recorded
-// when the graph is at rest is exactly the committed changes.
+// Barrier implements exec.Output. A recorded stream needs none: commit and
+// rollback tell where an epoch ends.
 func (c *capture) Barrier(*exec.Barrier) error { return nil }
 
-func (c *capture) take() []*vec.Chunk {
+// commit makes the changes of the epoch part of what take returns.
+func (c *capture) commit() {
+	c.mu.Lock()
+	c.ready, c.open = append(c.ready, c.open...), nil
+	c.mu.Unlock()
+}
+
+// rollback forgets the changes of an epoch that was not committed.
+func (c *capture) rollback() {
+	c.mu.Lock()
+	c.open = nil
+	c.mu.Unlock()
+}
+
+func (c *capture) close() {
+	c.mu.Lock()
+	c.shut, c.open, c.ready = true, nil, nil
+	c.mu.Unlock()
+}
+
+func (c *capture) closed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.rows
-	c.rows = nil
-	return r
+	return c.shut
+}
+
+func (c *capture) take() ([]*vec.Chunk, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.full {
+		return nil, pgerr.New(pgerr.OutOfMemory, "too many changes came while the object was being created").
+			WithDetail("More than %d MB of changes waited for it to catch up.", c.limit>>20).
+			WithHint("Create it when fewer changes are made.")
+	}
+	r := c.ready
+	c.ready, c.bytes = nil, 0
+	for _, ch := range c.open {
+		c.bytes += ch.MemSize()
+	}
+	return r, nil
 }
 
 // backfill is a job catching up.
 type backfill struct {
 	job   *job
 	own   *graph
-	up    *graph
 	snap  *state.Snapshot
 	caps  map[uint32]*capture
-	fans  map[uint32][]*exec.FanOut
 	feeds map[uint32][]*feedEdge
 	sent  int
 }
@@ -68,35 +121,62 @@ type feedEdge struct {
 // backfillEpochRows bounds the rows of an epoch of a job that catches up.
 const backfillEpochRows = 200_000
 
-// attach starts the job on graph up and returns when it is up to date and part
-// of it, or when ctx ends.
-func (e *Engine) attach(ctx context.Context, j *job, up *graph) error {
-	b := &backfill{job: j, up: up, caps: map[uint32]*capture{}, fans: map[uint32][]*exec.FanOut{}, feeds: map[uint32][]*feedEdge{}}
+// replayRounds bounds how often recorded changes are played before the job joins
+// in any case, with the writers waiting for the rest.
+const replayRounds = 50
+
+// attach starts the job on the graph of what it reads and returns when it is up
+// to date and part of it, or when ctx ends.
+func (e *Engine) attach(ctx context.Context, j *job) error {
+	b := &backfill{job: j, caps: map[uint32]*capture{}, feeds: map[uint32][]*feedEdge{}}
 	b.own = e.newGraph()
+	b.own.building = true
 	b.own.jobs[j.id] = j
 	e.setGraph(j.id, b.own)
+	defer context.AfterFunc(ctx, func() { j.end(canceled(ctx)); j.halt() })()
 	b.openFeeds()
 	if err := j.connectSources(); err != nil {
 		return err
 	}
-	if err := up.atRest(b.record); err != nil {
+	defer b.stopRecording()
+	if err := b.atRest(ctx, b.record); err != nil {
 		return err
 	}
-	defer b.stopRecording()
 	j.start()
-	j.startReaders()
-	err := b.readSnapshot(ctx)
+	err := b.readSnapshot()
 	b.snap.Close()
-	for err == nil {
+	for range replayRounds {
+		if err != nil {
+			break
+		}
 		var n int
-		if n, err = b.replay(ctx); n < vec.MaxRows {
+		if n, err = b.replay(); n < vec.MaxRows {
 			break
 		}
 	}
 	if err == nil {
-		err = up.atRest(func() error { return b.join(ctx) })
+		err = b.atRest(ctx, b.join)
+	}
+	if err != nil && j.err() != nil {
+		err = j.err()
 	}
 	return err
+}
+
+// atRest runs f with the graph of what the job reads at rest, whichever that is
+// by now.
+func (b *backfill) atRest(ctx context.Context, f func(up *graph) error) error {
+	for {
+		rel := b.job.rels[0]
+		g := b.job.eng.lookupGraph(rel)
+		if g == nil {
+			return relationGone(rel)
+		}
+		err := g.atRest(ctx, func() error { return f(g) })
+		if err != errMerged {
+			return err
+		}
+	}
 }
 
 // openFeeds gives every relation scan of the job an edge to be fed by.
@@ -129,33 +209,34 @@ func newScanOutput(s *plan.Scan, e *exec.Edge, rows int) exec.Output {
 
 // record is called at rest: what is committed now is in the snapshot, what comes
 // is recorded.
-func (b *backfill) record() error {
+func (b *backfill) record(up *graph) error {
+	for _, r := range b.job.rels {
+		if j := up.jobs[r]; j != nil && j.err() != nil {
+			return upstreamFailed(j)
+		}
+	}
 	b.snap = b.job.eng.store.Snapshot()
 	for rel := range b.feeds {
-		b.caps[rel] = &capture{}
-		b.fans[rel] = b.up.fansOf(rel)
-		for _, f := range b.fans[rel] {
-			f.Add(b.caps[rel])
+		c := &capture{limit: b.job.eng.cfg.CaptureBytes}
+		b.caps[rel], up.captures[c] = c, rel
+		for _, f := range up.fansOf(rel) {
+			f.Add(c)
 		}
 	}
 	return nil
 }
 
+// stopRecording leaves it to the graph's next cycle to forget the recordings.
 func (b *backfill) stopRecording() {
-	b.up.mu.Lock()
-	defer b.up.mu.Unlock()
-	for rel, fs := range b.fans {
-		for _, f := range fs {
-			f.Remove(b.caps[rel])
-		}
+	for _, c := range b.caps {
+		c.close()
 	}
-	b.fans = nil
 }
 
-func (b *backfill) readSnapshot(ctx context.Context) error {
+func (b *backfill) readSnapshot() error {
 	for rel := range b.feeds {
 		err := b.job.eng.scanRelation(b.snap, rel, b.job.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
-			return b.feed(ctx, rel, c)
+			return b.feed(rel, c)
 		})
 		if err != nil {
 			return err
@@ -165,10 +246,7 @@ func (b *backfill) readSnapshot(ctx context.Context) error {
 }
 
 // feed plays a chunk into the scans of rel, and ends an epoch now and then.
-func (b *backfill) feed(ctx context.Context, rel uint32, c *vec.Chunk) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (b *backfill) feed(rel uint32, c *vec.Chunk) error {
 	if err := b.job.err(); err != nil {
 		return err
 	}
@@ -185,23 +263,29 @@ func (b *backfill) feed(ctx context.Context, rel uint32, c *vec.Chunk) error {
 	return nil
 }
 
-func (b *backfill) epoch() error {
+func (b *backfill) epoch() error { return b.cycle(false) }
+
+func (b *backfill) cycle(pause bool) error {
 	b.sent = 0
 	b.own.mu.Lock()
 	defer b.own.mu.Unlock()
-	if err := b.own.cycle(false); err != nil {
+	if err := b.own.cycle(pause); err != nil {
 		return err
 	}
 	return b.job.err()
 }
 
 // replay plays what has been recorded and returns how much that was.
-func (b *backfill) replay(ctx context.Context) (int, error) {
+func (b *backfill) replay() (int, error) {
 	n := 0
 	for rel, c := range b.caps {
-		for _, ch := range c.take() {
+		chs, err := c.take()
+		if err != nil {
+			return n, err
+		}
+		for _, ch := range chs {
 			n += ch.Rows
-			if err := b.feed(ctx, rel, ch); err != nil {
+			if err := b.feed(rel, ch); err != nil {
 				return n, err
 			}
 		}
@@ -210,23 +294,26 @@ func (b *backfill) replay(ctx context.Context) (int, error) {
 }
 
 // join is called with the upstream graph at rest.
-func (b *backfill) join(ctx context.Context) error {
-	if _, err := b.replay(ctx); err != nil {
+func (b *backfill) join(up *graph) error {
+	if _, err := b.replay(); err != nil {
 		return err
 	}
-	b.own.mu.Lock()
-	defer b.own.mu.Unlock()
-	if err := b.own.cycle(true); err != nil {
+	if err := b.cycle(true); err != nil {
 		return err
+	}
+	for _, r := range b.job.rels {
+		if j := up.jobs[r]; j != nil && j.err() != nil {
+			return upstreamFailed(j)
+		}
 	}
 	for _, fs := range b.feeds {
 		for _, f := range fs {
 			f.inbox.Disconnect(f.edge)
 		}
 	}
-	b.up.connect(b.job)
-	b.up.jobs[b.job.id] = b.job
-	b.job.eng.setGraph(b.job.id, b.up)
+	up.connect(b.job)
+	up.jobs[b.job.id] = b.job
+	b.job.eng.moveGraph(b.job.id, b.own, up)
 	return nil
 }
 
@@ -254,7 +341,7 @@ func (g *graph) connect(j *job) {
 				e := t.inbox.Connect(leaf, false)
 				out := newScanOutput(s, e, j.eng.cfg.ChunkRows)
 				fan.Add(out)
-				j.links = append(j.links, link{s.Rel, fan, out, t.inbox, e})
+				j.addLink(link{s.Rel, fan, out, t.inbox, e})
 			}
 		}
 	}

@@ -154,7 +154,11 @@ func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
 		tag := "COPY " + itoa(n)
 		n = 0
 		if s.tx.alone {
-			return nil, tag, s.flushWrites(ctx)
+			err := s.flushWrites(ctx)
+			if err == errConflict {
+				err = serializationFailure()
+			}
+			return nil, tag, err
 		}
 		return nil, tag, nil
 	}

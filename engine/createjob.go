@@ -17,36 +17,78 @@ import (
 
 // createJob makes a materialized view or sink durable, starts its job and waits
 // until it is up to date. If that fails or ctx ends, nothing is left. Engine.ddl
-// is held.
+// is held, and let go while the job catches up, so that other objects can be
+// created and dropped meanwhile, and this one too.
 func (e *Engine) createJob(ctx context.Context, o catalog.Object) error {
 	oid := o.Header().OID
-	j, err := e.buildJob(o)
+	j, err := e.buildJob(o, nil)
 	if err != nil {
 		return err
 	}
+	if err := e.readable(j.rels); err != nil {
+		j.cancel()
+		return err
+	}
 	j.fresh = true
+	j.creating.Store(true)
 	c := &state.Commit{Meta: []state.KV{{Key: creatingKey(oid), Val: []byte{1}}}}
 	if err := e.changeCatalog(c, catalog.Change{Create: o}); err != nil {
 		j.cancel()
 		return err
 	}
-	if err = e.startJob(ctx, j); err == nil {
-		err = e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: creatingKey(oid)}}})
-	}
-	if err != nil {
-		e.removeJob(j)
-		c := &state.Commit{Meta: []state.KV{{Key: creatingKey(oid)}}}
-		e.dropStorage(c, oid)
-		if derr := e.changeCatalog(c, catalog.Change{Drop: oid}); derr != nil {
-			e.log.Error("could not undo a failed creation", "object", j.name, "err", derr)
-		}
-		return err
-	}
 	e.mu.Lock()
 	e.jobs[oid] = j
 	e.mu.Unlock()
+	e.ddl.Unlock()
+	err = e.startJob(ctx, j)
+	e.ddl.Lock()
+	if e.cat.Current().ByOID(oid) == nil {
+		return pgerr.New(pgerr.QueryCanceled, "the creation of \"%s\" was canceled because it was dropped", o.Header().Name)
+	}
+	if err == nil {
+		err = e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: creatingKey(oid)}}})
+	}
+	if err != nil {
+		e.undoCreation(oid)
+		return err
+	}
+	e.mu.RLock()
+	j = e.jobs[oid]
+	e.mu.RUnlock()
+	j.creating.Store(false)
 	if j.sink != nil {
 		j.sink.start()
+	}
+	return nil
+}
+
+// undoCreation removes an object whose creation failed, and whatever was put on
+// it meanwhile. If even that fails, the next start does it.
+func (e *Engine) undoCreation(oid uint32) {
+	if e.ctx.Err() != nil {
+		return
+	}
+	c := &state.Commit{}
+	var changes []catalog.Change
+	for _, o := range e.cat.Current().DropOrder(oid) {
+		e.detach(o.Header().OID)
+		e.dropStorage(c, o.Header().OID)
+		changes = append(changes, catalog.Change{Drop: o.Header().OID})
+	}
+	if err := e.changeCatalog(c, changes...); err != nil {
+		e.log.Error("could not undo a failed creation; the next start does", "oid", oid, "err", err)
+	}
+}
+
+// readable refuses relations that are not complete yet.
+func (e *Engine) readable(rels []uint32) error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for _, r := range rels {
+		if j := e.jobs[r]; j != nil && j.creating.Load() {
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" is still being created", j.name).
+				WithHint("SHOW JOBS tells how far it is.")
+		}
 	}
 	return nil
 }
@@ -55,76 +97,79 @@ func (e *Engine) createJob(ctx context.Context, o catalog.Object) error {
 // catching up with the graph of what it reads.
 func (e *Engine) startJob(ctx context.Context, j *job) error {
 	if len(j.rels) > 0 {
-		g, err := e.graphFor(j.rels)
-		if err != nil {
+		if _, err := e.graphFor(ctx, j.rels); err != nil {
 			return err
 		}
-		return e.attach(ctx, j, g)
+		return e.attach(ctx, j)
 	}
 	g := e.newGraph()
+	g.building = true
 	g.jobs[j.id] = j
 	e.setGraph(j.id, g)
+	defer context.AfterFunc(ctx, func() { j.end(canceled(ctx)); j.halt() })()
 	if err := j.connectSources(); err != nil {
 		return err
 	}
 	j.start()
-	j.startReaders()
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	err := g.cycle(false)
-	g.mu.Unlock()
 	if err == nil {
 		err = j.err()
 	}
 	if err != nil {
-		close(g.stopped)
 		return err
 	}
+	g.building = false
 	go g.run()
 	return nil
 }
 
-// removeJob takes a job out of its graph and ends it. It does not wait for what
-// the job may be stuck in.
-func (e *Engine) removeJob(j *job) {
-	g := e.lookupGraph(j.id)
-	j.cancel()
+// detach ends what runs for an object that is being dropped. It waits for a
+// commit that is under way, never for what a job may be stuck in.
+func (e *Engine) detach(oid uint32) {
+	e.mu.Lock()
+	j := e.jobs[oid]
+	if j != nil {
+		j.gone.Store(true)
+	}
+	g := e.graphOf[oid]
+	delete(e.jobs, oid)
+	delete(e.sources, oid)
+	delete(e.graphOf, oid)
+	alone := g != nil
+	for _, h := range e.graphOf {
+		alone = alone && h != g
+	}
+	e.mu.Unlock()
+	if j != nil {
+		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was dropped", j.name))
+		j.halt()
+	}
 	if g != nil {
-		g.mu.Lock()
-		if len(g.jobs) > 1 || len(g.tables) > 0 {
-			if err := g.cycle(true); err != nil {
-				e.log.Warn("epoch not committed while dropping", "job", j.name, "err", err)
-			}
-			delete(g.jobs, j.id)
-			j.stop()
-			g.resume()
-		} else {
-			delete(g.jobs, j.id)
-			j.stop()
-		}
-		alone := len(g.jobs) == 0 && len(g.tables) == 0
-		g.mu.Unlock()
-		e.setGraph(j.id, nil)
 		if alone {
-			select {
-			case <-g.quit:
-			default:
-				close(g.quit)
-			}
+			g.end()
 		}
-	} else {
-		j.stop()
+		g.poke()
+		g.kick()
+		g.commitMu.Lock()
+		g.commitMu.Unlock() //nolint:staticcheck // only waits
+	}
+	if j == nil {
+		return
 	}
 	if j.sink != nil {
 		j.sink.close()
 	}
-	e.mu.Lock()
-	delete(e.jobs, j.id)
-	e.mu.Unlock()
+	if !j.await(haltWait) {
+		e.log.Warn("a task did not end and is left behind", "job", j.name)
+	}
 }
 
 // buildJob plans an object's query and makes its tasks. The same object gives
-// the same plan at creation and at recovery.
-func (e *Engine) buildJob(o catalog.Object) (*job, error) {
+// the same plan at creation and at recovery. sj is a sink's running delivery; nil:
+// it has none yet.
+func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 	snap := e.cat.Current()
 	switch o := o.(type) {
 	case *catalog.MatView:
@@ -140,14 +185,38 @@ func (e *Engine) buildJob(o catalog.Object) (*job, error) {
 		if err != nil {
 			return nil, err
 		}
-		cs, err := e.makeSink(o)
-		if err != nil {
-			return nil, err
-		}
 		name := jobName(o)
-		return e.newJob(o.OID, name, st.Root, parallelism(o.Settings), s, policy(o.Settings), e.newSinkJob(o.OID, name, cs))
+		if sj == nil {
+			cs, err := e.makeSink(o)
+			if err != nil {
+				return nil, err
+			}
+			sj = e.newSinkJob(o.OID, name, cs)
+		}
+		return e.newJob(o.OID, name, st.Root, parallelism(o.Settings), s, policy(o.Settings), sj)
 	}
 	return nil, pgerr.New(pgerr.WrongObjectType, "%s is not a job", o.Header().Name)
+}
+
+// brokenJob stands for a job that cannot be built, so that the rest can run.
+func (e *Engine) brokenJob(o catalog.Object, err error) *job {
+	ctx, cancel := context.WithCancel(e.ctx)
+	cancel()
+	return &job{id: o.Header().OID, name: jobName(o), eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
+}
+
+// successor builds the job that takes a broken one's place.
+func (e *Engine) successor(o catalog.Object, was *job) *job {
+	j, err := e.buildJob(o, was.sink)
+	if err != nil {
+		j = e.brokenJob(o, err)
+		j.sink, j.rels = was.sink, was.rels
+	}
+	j.fresh, j.restarts = was.fresh, was.restarts
+	j.creating.Store(was.creating.Load())
+	j.rows.Store(was.rows.Load())
+	j.backfilled.Store(was.backfilled.Load())
+	return j
 }
 
 // jobName names a job in logs and error tables: qualified outside of public.

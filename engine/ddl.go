@@ -9,6 +9,7 @@ import (
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/vec"
 )
 
 // ddlCommand sets up statements that change the catalog. They take effect at
@@ -26,8 +27,14 @@ func (s *Session) ddlCommand(p *prepared) error {
 		if err := s.flushWrites(ctx); err != nil {
 			return err
 		}
+		if st, ok := p.st.Stmt.(*sql.Truncate); ok {
+			return s.truncate(ctx, st)
+		}
 		s.eng.ddl.Lock()
 		defer s.eng.ddl.Unlock()
+		if s.eng.ctx.Err() != nil {
+			return shuttingDown()
+		}
 		return f(ctx, s.planner(p.st, nil))
 	})
 	return nil
@@ -61,7 +68,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.Comment:
 		return "COMMENT", func(context.Context, *planner.Planner) error { return s.comment(st) }, nil
 	case *sql.Truncate:
-		return "TRUNCATE TABLE", func(ctx context.Context, _ *planner.Planner) error { return s.truncate(ctx, st) }, nil
+		return "TRUNCATE TABLE", nil, nil // a write, not a change of the catalog
 	case *sql.Grant:
 		if st.Revoke {
 			return "", nil, pgerr.Unsupported("REVOKE", "Every authenticated user may do everything.")
@@ -132,8 +139,8 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t}); err != nil {
 		return err
 	}
-	s.eng.addTable(t.OID)
-	go s.eng.lookupGraph(t.OID).run()
+	g := s.eng.addTable(t.OID)
+	go g.run()
 	return nil
 }
 
@@ -158,21 +165,38 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 		return err
 	}
 	s.eng.cat.Assign(t)
-	if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t}); err != nil {
+	c := &state.Commit{}
+	if !st.NoData {
+		if err := s.queryRows(ctx, q, t.OID, c); err != nil {
+			return err
+		}
+	}
+	if err := s.eng.changeCatalog(c, catalog.Change{Create: t}); err != nil {
 		return err
 	}
-	s.eng.addTable(t.OID)
-	go s.eng.lookupGraph(t.OID).run()
-	if st.NoData {
-		return nil
-	}
+	g := s.eng.addTable(t.OID)
+	go g.run()
+	return nil
+}
+
+// queryRows adds a query's rows to a commit as those of a table without a key, so
+// that the table comes to be with them or not at all.
+func (s *Session) queryRows(ctx context.Context, q *planner.Query, rel uint32, c *state.Commit) error {
 	r := s.newRun(ctx)
 	defer r.close()
-	rows, err := r.collect(q.Root)
-	if err != nil || rows.Rows == 0 {
-		return err
+	b := state.NewRowBatch(rel)
+	var row []byte
+	err := r.execute(q.Root, func(ch *vec.Chunk) error {
+		for i := range ch.Rows {
+			row = vec.AppendRow(row[:0], ch, nil, i)
+			b.Add(row, ch.Weight(i))
+		}
+		return nil
+	})
+	if err == nil && b.Len() > 0 {
+		c.Rows = append(c.Rows, b)
 	}
-	return s.eng.commitWrite(ctx, &write{tables: []tableWrite{{rel: t.OID, name: t.Name, rows: rows}}})
+	return err
 }
 
 func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateSource) error {
@@ -224,6 +248,11 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 	ov, ok := old.(*catalog.View)
 	if !ok {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a view", v.Name)
+	}
+	for _, d := range s.eng.cat.Current().DropOrder(ov.OID) {
+		if k := d.Kind(); k == catalog.KindMatView || k == catalog.KindSink {
+			return pgerr.Unsupported("replacing a view that a "+k.String()+" reads", k.String()+" "+d.Header().Name+" was created with its present query.")
+		}
 	}
 	for i, c := range ov.Columns {
 		if i >= len(v.Columns) {
@@ -494,28 +523,4 @@ func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (c
 			WithHint("Use DROP %s to remove a %s.", strings.ToUpper(o.Kind().String()), o.Kind())
 	}
 	return o, nil
-}
-
-// detach stops what runs for an object that is being dropped.
-func (e *Engine) detach(oid uint32) {
-	e.mu.RLock()
-	j := e.jobs[oid]
-	e.mu.RUnlock()
-	if j != nil {
-		e.removeJob(j)
-		return
-	}
-	e.mu.Lock()
-	delete(e.sources, oid)
-	e.mu.Unlock()
-	if g := e.lookupGraph(oid); g != nil {
-		g.mu.Lock()
-		delete(g.tables, oid)
-		alone := len(g.jobs) == 0 && len(g.tables) == 0
-		g.mu.Unlock()
-		e.setGraph(oid, nil)
-		if alone {
-			close(g.quit)
-		}
-	}
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +31,9 @@ type Config struct {
 	BarrierInterval time.Duration
 	// Parallelism is the number of instances of a fragment; default the cores.
 	Parallelism int
+	// CaptureBytes bounds the memory of changes that wait for a view which is being
+	// created, per relation it reads. Default 256 MiB.
+	CaptureBytes int
 	// NoSync leaves out fsync; for tests.
 	NoSync bool
 	// Connectors is the table of connectors by name.
@@ -50,15 +55,20 @@ type Engine struct {
 	cancel context.CancelFunc
 	start  time.Time
 
-	// ddl serialises statements that change the catalog or the graphs.
+	// ddl serialises statements that change the catalog or the graphs. It is not
+	// held while a new view catches up.
 	ddl sync.Mutex
+	// fault, set by tests before any job runs, makes a task of the named job fail
+	// at a barrier.
+	fault func(job string) error
+	// commitFault, set by tests, makes a commit fail.
+	commitFault func(*state.Commit) error
 	// merging is held while two graphs become one.
 	merging sync.Mutex
 
 	mu       sync.RWMutex
 	graphOf  map[uint32]*graph // by table and job id
 	jobs     map[uint32]*job
-	sinks    map[uint32]*sinkJob
 	sources  map[uint32]connector.Source
 	sessions map[int32]*Session
 }
@@ -75,6 +85,9 @@ func Open(cfg Config) (*Engine, error) {
 	if cfg.Parallelism <= 0 {
 		cfg.Parallelism = runtime.NumCPU()
 	}
+	if cfg.CaptureBytes <= 0 {
+		cfg.CaptureBytes = 256 << 20
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
@@ -84,7 +97,7 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{cfg: cfg, log: cfg.Log, store: st, ctx: ctx, cancel: cancel, start: time.Now(),
-		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{}, sinks: map[uint32]*sinkJob{},
+		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}}
 	e.epoch.Store(uint64(st.LastEpoch()))
 	if err := e.recover(); err != nil {
@@ -95,23 +108,68 @@ func Open(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close stops every job at its last committed epoch and closes the store.
+// Close stops every job at its last committed epoch and closes the store. What is
+// stuck in an operator or an external system is left behind after some seconds.
 func (e *Engine) Close() error {
+	e.cancel()
+	gs := e.graphs()
+	for _, g := range gs {
+		g.end()
+	}
+	e.haltAll()
 	e.ddl.Lock()
 	defer e.ddl.Unlock()
-	e.cancel()
-	for _, g := range e.graphs() {
-		g.stop()
+	deadline := time.Now().Add(haltWait)
+	for _, g := range gs {
+		if g.building {
+			continue
+		}
+		select {
+		case <-g.stopped:
+		case <-time.After(time.Until(deadline)):
+			e.log.Warn("a graph did not end and is left behind")
+		}
 	}
-	for _, s := range e.sinks {
-		s.close()
+	js := e.haltAll()
+	for _, j := range js {
+		if !j.await(time.Until(deadline)) {
+			e.log.Warn("a task did not end and is left behind", "job", j.name)
+		}
 	}
+	var sinks sync.WaitGroup
+	for _, j := range js {
+		if j.sink != nil {
+			sinks.Go(j.sink.close)
+		}
+	}
+	sinks.Wait()
 	return e.store.Close()
+}
+
+// haltAll halts every job, those being created with an error.
+func (e *Engine) haltAll() []*job {
+	e.mu.RLock()
+	js := slices.Collect(maps.Values(e.jobs))
+	e.mu.RUnlock()
+	for _, j := range js {
+		if j.creating.Load() {
+			j.end(shuttingDown())
+		}
+		j.halt()
+	}
+	return js
 }
 
 func (e *Engine) nextEpoch() types.Epoch { return types.Epoch(e.epoch.Add(1)) }
 
-func (e *Engine) commit(c *state.Commit) error { return e.store.Commit(context.Background(), c) }
+func (e *Engine) commit(c *state.Commit) error {
+	if f := e.commitFault; f != nil {
+		if err := f(c); err != nil {
+			return err
+		}
+	}
+	return e.store.Commit(context.Background(), c)
+}
 
 // graphs returns the distinct graphs.
 func (e *Engine) graphs() []*graph {
@@ -144,34 +202,73 @@ func (e *Engine) lookupGraph(id uint32) *graph {
 	return e.graphOf[id]
 }
 
+// moveGraph makes b the graph of an object of a, unless it was dropped meanwhile.
+func (e *Engine) moveGraph(id uint32, a, b *graph) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.graphOf[id] == a {
+		e.graphOf[id] = b
+	}
+}
+
 // graphFor returns the graph that holds all of rels, merging graphs if they lie
-// in several; nil if rels is empty.
-func (e *Engine) graphFor(rels []uint32) (*graph, error) {
+// in several; nil if rels is empty. A merge that waits for a slow graph goes on
+// in the background when ctx ends.
+func (e *Engine) graphFor(ctx context.Context, rels []uint32) (*graph, error) {
 	var g *graph
 	for _, r := range rels {
 		h := e.lookupGraph(r)
 		if h == nil {
-			return nil, pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", r)
+			return nil, relationGone(r)
 		}
 		if g == nil {
 			g = h
 		}
-		if h != g {
-			if err := e.mergeGraphs(g, h); err != nil {
+		if h == g {
+			continue
+		}
+		done := make(chan error, 1)
+		go func() { done <- e.mergeAll(rels) }()
+		select {
+		case err := <-done:
+			if err != nil {
 				return nil, err
 			}
+		case <-ctx.Done():
+			return nil, canceled(ctx)
 		}
+		if g = e.lookupGraph(rels[0]); g == nil {
+			return nil, relationGone(rels[0])
+		}
+		return g, nil
 	}
 	return g, nil
 }
 
-// mergeGraphs moves everything of b into a, with both at rest.
-func (e *Engine) mergeGraphs(a, b *graph) error {
+func relationGone(oid uint32) error {
+	return pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", oid)
+}
+
+// mergeAll makes one graph of those that hold rels.
+func (e *Engine) mergeAll(rels []uint32) error {
 	e.merging.Lock()
 	defer e.merging.Unlock()
-	if a.merged() != nil || b.merged() != nil {
-		return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update")
+	for _, r := range rels[1:] {
+		a, b := e.lookupGraph(rels[0]), e.lookupGraph(r)
+		if a == nil || b == nil {
+			return relationGone(r)
+		}
+		if a != b {
+			if err := e.mergeGraphs(a, b); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// mergeGraphs moves everything of b into a, with both at rest.
+func (e *Engine) mergeGraphs(a, b *graph) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b.mu.Lock()
@@ -185,13 +282,16 @@ func (e *Engine) mergeGraphs(a, b *graph) error {
 	}
 	for id, j := range b.jobs {
 		a.jobs[id] = j
-		e.setGraph(id, a)
+		e.moveGraph(id, b, a)
 	}
 	for id, t := range b.tables {
 		a.tables[id] = t
-		e.setGraph(id, a)
+		e.moveGraph(id, b, a)
 	}
-	b.jobs, b.tables = map[uint32]*job{}, map[uint32]*tableNode{}
+	for c, rel := range b.captures {
+		a.captures[c] = rel
+	}
+	b.jobs, b.tables, b.captures = map[uint32]*job{}, map[uint32]*tableNode{}, map[*capture]uint32{}
 	b.qmu.Lock()
 	b.into = a
 	left := b.writes
@@ -200,7 +300,7 @@ func (e *Engine) mergeGraphs(a, b *graph) error {
 	a.qmu.Lock()
 	a.writes = append(a.writes, left...)
 	a.qmu.Unlock()
-	close(b.quit)
+	b.end()
 	a.resume()
 	a.kick()
 	return nil

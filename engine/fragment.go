@@ -1,6 +1,11 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
 )
 
@@ -82,4 +87,22 @@ func scans(n plan.Node, f func(*plan.Scan)) {
 	for _, c := range n.Children() {
 		scans(c, f)
 	}
+}
+
+// stateFormat is the version of how operators write their state. It grows when
+// the state of one version cannot be read by the next.
+const stateFormat = 1
+
+// fingerprint identifies the operators of a plan and how they are spread. State
+// written by one plan must not be loaded into another. The root's own line is
+// left out, because it names the object, which may be renamed.
+func fingerprint(root plan.Node, par int) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %d\n", stateFormat, par)
+	for _, c := range root.Children() {
+		for _, l := range planner.Explain(c) {
+			fmt.Fprintln(h, l)
+		}
+	}
+	return []byte(hex.EncodeToString(h.Sum(nil)[:16]))
 }

@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
@@ -14,19 +16,34 @@ import (
 // graph is a set of tables and jobs that share barriers and commits.
 type graph struct {
 	eng *Engine
-	// mu is held for a cycle and for changes of the structure.
+	// mu is held for a cycle and for changes of the structure. A stuck job keeps
+	// it; what must not wait for such a job (DROP, Close) does without it.
 	mu     sync.Mutex
 	jobs   map[uint32]*job
 	tables map[uint32]*tableNode
-	// ntasks tasks answer each barrier on contributions.
+	// captures record changes for jobs that are being created, by relation.
+	captures map[*capture]uint32
+	// building marks the graph of a job that is being created: its failure ends
+	// the creation instead of restarting it.
+	building bool
+	failures int // commits failed in a row
+
+	// contributions takes every task's answer to a barrier; poked tells that a
+	// job was halted, whose answer is not to be waited for.
 	contributions chan *contribution
+	poked         chan struct{}
+	// commitMu is held from gathering to the end of a commit, so that an object
+	// can be dropped between two commits without waiting for a whole cycle.
+	commitMu sync.Mutex
 
 	qmu     sync.Mutex
 	writes  []*write
-	wake    chan struct{}
 	into    *graph // the graph this one was merged into
-	stopped chan struct{}
+	ended   bool   // takes no writes any more
+	wake    chan struct{}
 	quit    chan struct{}
+	ending  sync.Once
+	stopped chan struct{} // closed when run has returned
 
 	lastCommit time.Duration   // of the last epoch's commit
 	lastSeal   time.Duration   // from its barrier to the last task's seal
@@ -41,20 +58,21 @@ type tableNode struct {
 }
 
 func (e *Engine) newGraph() *graph {
-	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{},
-		contributions: make(chan *contribution, 1024), wake: make(chan struct{}, 1),
+	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{}, captures: map[*capture]uint32{},
+		contributions: make(chan *contribution, 1024), poked: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		quit: make(chan struct{}), stopped: make(chan struct{})}
 }
 
 // run is the coordinator: a cycle when there are writes, and at the barrier
-// interval when there are sources.
+// interval when there are sources. After a failed commit it waits longer and
+// longer.
 func (g *graph) run() {
-	defer close(g.stopped)
+	defer g.finish()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		if g.hasSources() {
-			timer.Reset(g.interval())
+		if d, ok := g.interval(); ok {
+			timer.Reset(d)
 		}
 		select {
 		case <-g.quit:
@@ -64,91 +82,245 @@ func (g *graph) run() {
 		}
 		g.mu.Lock()
 		err := g.cycle(false)
+		n := g.failures
 		g.mu.Unlock()
-		if err != nil {
+		if err != nil && !g.over() {
 			g.eng.log.Error("epoch not committed", "err", err)
-			time.Sleep(100 * time.Millisecond)
+			g.pause(connector.Backoff(n - 1))
 		}
 	}
 }
 
-// interval keeps commits below a tenth of the time.
-func (g *graph) interval() time.Duration {
-	return max(g.eng.cfg.BarrierInterval, min(10*g.lastCommit, 30*time.Second))
+// finish answers what is still queued when the graph ends.
+func (g *graph) finish() {
+	g.qmu.Lock()
+	g.ended = true
+	ws := g.writes
+	g.writes = nil
+	g.qmu.Unlock()
+	g.answer(ws, g.endError())
+	close(g.stopped)
 }
 
-func (g *graph) hasSources() bool {
+func (g *graph) endError() error {
+	if g.eng.ctx.Err() != nil {
+		return shuttingDown()
+	}
+	return pgerr.New(pgerr.UndefinedTable, "the relation does not exist any more")
+}
+
+func shuttingDown() error {
+	return pgerr.New(pgerr.AdminShutdown, "the server is shutting down")
+}
+
+// end makes the coordinator stop without another commit.
+func (g *graph) end() { g.ending.Do(func() { close(g.quit) }) }
+
+func (g *graph) over() bool {
+	select {
+	case <-g.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits, or returns at once when the graph ends.
+func (g *graph) pause(d time.Duration) {
+	select {
+	case <-g.quit:
+	case <-time.After(d):
+	}
+}
+
+// interval is the time to the next barrier of a graph with sources. It keeps
+// commits below a tenth of the time.
+func (g *graph) interval() (time.Duration, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, j := range g.jobs {
+		if j.isHalted() || j.err() != nil {
+			continue
+		}
 		for _, t := range j.tasks {
-			if t.control != nil && j.err() == nil {
-				return true
+			if t.control != nil {
+				return max(g.eng.cfg.BarrierInterval, min(10*g.lastCommit, 30*time.Second)), true
 			}
 		}
 	}
-	return false
+	return 0, false
 }
 
-func (g *graph) kick() {
+func (g *graph) kick() { signal(g.wake) }
+func (g *graph) poke() { signal(g.poked) }
+
+func signal(c chan struct{}) {
 	select {
-	case g.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
+// epochRun is one try at an epoch.
+type epochRun struct {
+	bar    *exec.Barrier
+	commit *state.Commit
+	writes []*write // accepted
+	parts  []*contribution
+}
+
 // cycle runs one epoch; g.mu is held. With pause the sources stay stopped at the
-// barrier until resume, so that the structure may change.
+// barrier until resume, so that the structure may change. A job that breaks in a
+// way that may pass makes the whole graph go back to its last committed epoch and
+// run this one again; when the commit itself fails, the writes get the error.
 func (g *graph) cycle(pause bool) error {
 	g.qmu.Lock()
 	ws := g.writes
 	g.writes = nil
 	g.qmu.Unlock()
-	epoch := g.eng.nextEpoch()
-	commit := &state.Commit{Epoch: epoch}
-	ws = g.apply(ws, commit)
-	bar := &exec.Barrier{Epoch: epoch, Pause: pause}
-	n := 0
-	for _, t := range g.tables {
-		_ = t.fan.Barrier(bar)
-	}
-	for _, j := range g.jobs {
-		n += len(j.tasks)
-		for _, t := range j.tasks {
-			if t.control != nil {
-				_ = t.control.Send(exec.Message{Barrier: bar})
-			}
+	for {
+		g.purge()
+		ep := g.begin(ws, pause)
+		ws = ep.writes
+		if err := g.collect(ep); err != nil {
+			g.answer(ws, err)
+			return err
 		}
+		if g.retry() {
+			continue
+		}
+		g.spreadFailures()
+		err := g.commit(ep)
+		g.answer(ws, err)
+		if err != nil {
+			if g.failures++; !g.building && !g.over() {
+				g.rebuild()
+			}
+			return err
+		}
+		g.failures = 0
+		g.settle()
+		return nil
 	}
-	injected := time.Now()
-	var parts []*contribution
-	for range n {
-		parts = append(parts, <-g.contributions)
-	}
-	g.noteSeal(time.Since(injected))
-	g.spreadFailures()
-	g.gather(parts, commit)
-	start := time.Now()
-	var err error
-	if len(commit.Jobs)+len(commit.Rows)+len(commit.Meta)+len(commit.Sink) > 0 {
-		err = g.eng.commit(commit)
-	}
-	g.lastCommit = time.Since(start)
+}
+
+func (g *graph) answer(ws []*write, err error) {
 	for _, w := range ws {
 		w.done <- err
 	}
-	if err != nil {
-		g.failAll(err)
-		return err
+}
+
+// purge forgets what has been dropped.
+func (g *graph) purge() {
+	for id, j := range g.jobs {
+		if j.gone.Load() {
+			delete(g.jobs, id)
+		}
 	}
-	g.epoch = epoch
+	for id := range g.tables {
+		if id != 0 && g.eng.lookupGraph(id) == nil {
+			delete(g.tables, id)
+		}
+	}
+	for c, rel := range g.captures {
+		if c.closed() {
+			delete(g.captures, c)
+			for _, f := range g.fansOf(rel) {
+				f.Remove(c)
+			}
+		}
+	}
+}
+
+// begin sends the pending writes and a barrier down the graph.
+func (g *graph) begin(ws []*write, pause bool) *epochRun {
+	epoch := g.eng.nextEpoch()
+	ep := &epochRun{bar: &exec.Barrier{Epoch: epoch, Pause: pause}, commit: &state.Commit{Epoch: epoch}}
+	ep.writes = g.apply(ws, ep.commit)
+	for _, t := range g.tables {
+		_ = t.fan.Barrier(ep.bar)
+	}
 	for _, j := range g.jobs {
+		j.awaiting = len(j.tasks)
+		for _, t := range j.tasks {
+			if t.control != nil {
+				_ = t.control.Send(exec.Message{Barrier: ep.bar})
+			}
+		}
+	}
+	return ep
+}
+
+// collect waits until every task has sealed the epoch, but for those of halted
+// jobs. It fails when the graph ends.
+func (g *graph) collect(ep *epochRun) error {
+	injected := time.Now()
+	for left := g.outstanding(); left > 0; {
+		select {
+		case c := <-g.contributions:
+			if c.epoch == ep.bar.Epoch {
+				c.task.job.awaiting--
+				left--
+				ep.parts = append(ep.parts, c)
+			}
+		case <-g.poked:
+			left = g.outstanding()
+		case <-g.quit:
+			return g.endError()
+		}
+	}
+	// A job halted by the end of the graph leaves its epoch incomplete.
+	if g.over() {
+		return g.endError()
+	}
+	g.noteSeal(time.Since(injected))
+	return nil
+}
+
+func (g *graph) outstanding() (n int) {
+	for _, j := range g.jobs {
+		if !j.isHalted() {
+			n += j.awaiting
+		}
+	}
+	return n
+}
+
+// commit makes the epoch durable.
+func (g *graph) commit(ep *epochRun) error {
+	g.commitMu.Lock()
+	defer g.commitMu.Unlock()
+	c := ep.commit
+	failed := g.gather(ep.parts, c)
+	start := time.Now()
+	if len(c.Jobs)+len(c.Rows)+len(c.Meta)+len(c.Sink) > 0 {
+		if err := g.eng.commit(c); err != nil {
+			return err
+		}
+	}
+	g.lastCommit = time.Since(start)
+	g.epoch = c.Epoch
+	for _, j := range failed {
+		j.recorded = true
+	}
+	return nil
+}
+
+// settle does what follows a commit.
+func (g *graph) settle() {
+	for c := range g.captures {
+		c.commit()
+	}
+	for _, j := range g.jobs {
+		if j.err() != nil {
+			j.halt()
+			continue
+		}
 		j.fresh = false
 		if j.sink != nil {
 			j.sink.kick()
 		}
 	}
-	return nil
 }
 
 // sealsKept bounds the memory of recent seals.
@@ -162,11 +334,18 @@ func (g *graph) noteSeal(d time.Duration) {
 	g.seals = append(g.seals, d)
 }
 
-// gather adds the tasks' contributions, those of failed jobs left out.
-func (g *graph) gather(parts []*contribution, c *state.Commit) {
+// gather adds the tasks' contributions, those of failed and dropped jobs left
+// out, and returns the jobs whose failure the commit records.
+func (g *graph) gather(parts []*contribution, c *state.Commit) (failed []*job) {
+	rows := c.Rows[:0]
+	for _, b := range c.Rows {
+		if g.eng.lookupGraph(b.Table()) != nil {
+			rows = append(rows, b)
+		}
+	}
+	c.Rows = rows
 	for _, p := range parts {
-		j := p.task.job
-		if j.err() != nil {
+		if j := p.task.job; j.gone.Load() || j.err() != nil {
 			continue
 		}
 		if p.jd != nil {
@@ -179,14 +358,19 @@ func (g *graph) gather(parts []*contribution, c *state.Commit) {
 		}
 	}
 	for _, j := range g.jobs {
-		if j.fresh && j.err() == nil {
-			c.Meta = append(c.Meta, state.KV{Key: startedKey(j.id), Val: []byte{1}})
+		if j.gone.Load() {
+			continue
 		}
-		if err := j.err(); err != nil && !j.recorded {
-			j.recorded = true
-			c.Meta = append(c.Meta, state.KV{Key: failedKey(j.id), Val: []byte(err.Error())})
+		err := j.err()
+		if j.fresh && err == nil {
+			c.Meta = append(c.Meta, state.KV{Key: startedKey(j.id), Val: j.print})
+		}
+		if err != nil && !j.recorded {
+			failed = append(failed, j)
+			c.Meta = append(c.Meta, state.KV{Key: failedKey(j.id), Val: []byte(pgerr.From(err).Msg)})
 		}
 	}
+	return failed
 }
 
 // spreadFailures fails every job that reads a failed one: it has missed changes.
@@ -199,7 +383,7 @@ func (g *graph) spreadFailures() {
 			}
 			for _, r := range j.rels {
 				if up := g.jobs[r]; up != nil && up.err() != nil {
-					j.fail(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s, which this reads, has failed", up.name))
+					j.fail(upstreamFailed(up))
 					again = true
 				}
 			}
@@ -207,23 +391,47 @@ func (g *graph) spreadFailures() {
 	}
 }
 
-// failAll fails the jobs whose in-memory state is ahead of a failed commit.
-func (g *graph) failAll(err error) {
-	for _, j := range g.jobs {
-		j.fail(err)
-	}
+func upstreamFailed(up *job) error {
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s, which this reads, has failed", up.name)
 }
 
-// atRest runs f between two epochs with every source stopped at a barrier.
-func (g *graph) atRest(f func() error) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.cycle(true); err != nil {
+// errMerged tells a waiter that its graph has become part of another.
+var errMerged = pgerr.New(pgerr.SerializationFailure, "the graph was merged into another")
+
+// atRest runs f between two epochs with every source stopped at a barrier. When
+// ctx ends before f has begun, f never runs.
+func (g *graph) atRest(ctx context.Context, f func() error) error {
+	const waiting, running, left = 0, 1, 2
+	var phase atomic.Int32
+	done := make(chan error, 1)
+	go func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if phase.Load() == left {
+			return
+		}
+		if g.merged() != nil {
+			done <- errMerged
+			return
+		}
+		if err := g.cycle(true); err != nil {
+			done <- err
+			return
+		}
+		defer g.resume()
+		if phase.CompareAndSwap(waiting, running) {
+			done <- f()
+		}
+	}()
+	select {
+	case err := <-done:
 		return err
+	case <-ctx.Done():
+		if phase.CompareAndSwap(waiting, left) {
+			return canceled(ctx)
+		}
+		return <-done
 	}
-	err := f()
-	g.resume()
-	return err
 }
 
 func (g *graph) resume() {
@@ -236,42 +444,8 @@ func (g *graph) resume() {
 	}
 }
 
-// submit queues a write and waits for the commit of its epoch.
-func (g *graph) submit(ctx context.Context, w *write) error {
-	w.done = make(chan error, 1)
-	for {
-		g.qmu.Lock()
-		next := g.into
-		if next == nil {
-			g.writes = append(g.writes, w)
-		}
-		g.qmu.Unlock()
-		if next == nil {
-			break
-		}
-		g = next
-	}
-	g.kick()
-	select {
-	case err := <-w.done:
-		return err
-	case <-g.eng.ctx.Done():
-		return pgerr.New(pgerr.AdminShutdown, "the server is shutting down")
-	}
-}
-
 func (g *graph) merged() *graph {
 	g.qmu.Lock()
 	defer g.qmu.Unlock()
 	return g.into
-}
-
-func (g *graph) stop() {
-	close(g.quit)
-	<-g.stopped
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, j := range g.jobs {
-		j.stop()
-	}
 }

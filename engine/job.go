@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
@@ -30,11 +32,19 @@ type job struct {
 	onError errorPolicy
 	rels    []uint32 // tables and views read
 
+	// print is the fingerprint of the plan that the state belongs to.
+	print []byte
+
 	ctx      context.Context
 	cancel   context.CancelFunc
-	links    []link
 	rows     atomic.Int64 // rows taken from sources, for SHOW JOBS
 	recorded bool         // the failure is in the store
+	awaiting int          // tasks that have not answered the barrier yet
+	restarts restarts
+	again    bool // a restart is to replace the failed job
+
+	creating atomic.Bool // not complete yet: not to be read
+	gone     atomic.Bool // dropped, or replaced by a restart
 
 	readers    []*sourceReader
 	readerWG   sync.WaitGroup
@@ -45,6 +55,8 @@ type job struct {
 	mu        sync.Mutex
 	failed    error
 	sourceErr error
+	halted    bool
+	links     []link
 }
 
 // link is one connection from an upstream change stream into this job.
@@ -78,11 +90,12 @@ type jobTask struct {
 
 // contribution is what one task adds to the commit of an epoch.
 type contribution struct {
-	task *jobTask
-	jd   *state.JobDelta
-	rows []*state.RowBatch
-	meta []state.KV
-	sink *state.SinkBatch
+	task  *jobTask
+	epoch types.Epoch
+	jd    *state.JobDelta
+	rows  []*state.RowBatch
+	meta  []state.KV
+	sink  *state.SinkBatch
 }
 
 // opID makes the state identity of an operator: fragment, instance, operator.
@@ -94,6 +107,7 @@ func (e *Engine) newJob(id uint32, name string, root plan.Node, par int, s *expr
 	ctx, cancel := context.WithCancel(e.ctx)
 	j := &job{id: id, name: name, eng: e, session: s, onError: pol, sink: sink, ctx: ctx, cancel: cancel}
 	j.frags = cut(root, par)
+	j.print = fingerprint(root, par)
 	seen := map[uint32]bool{}
 	scans(root, func(s *plan.Scan) {
 		if (s.Kind == plan.RelTable || s.Kind == plan.RelView) && !seen[s.Rel] {
@@ -171,12 +185,23 @@ func (j *job) wire(from, to []*jobTask, fd feed) {
 	}
 }
 
-// start opens the control edges of tasks without barrier-bringing producers and
-// starts the goroutines.
+// start starts the goroutines of tasks and readers, unless the job was halted.
 func (j *job) start() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.halted {
+		return
+	}
 	for _, t := range j.tasks {
 		t.spec.Fresh = j.fresh
 		t.task = exec.StartTask(t.spec)
+	}
+	for _, r := range j.readers {
+		j.readerWG.Add(1)
+		go func() {
+			defer j.readerWG.Done()
+			r.run(j.ctx)
+		}()
 	}
 }
 
@@ -246,16 +271,36 @@ func (t *jobTask) progress(p *exec.SourceProgress) error {
 	return nil
 }
 
-// sealed hands the epoch's contribution to the coordinator.
+// sealed hands the epoch's contribution to the coordinator. An error is known to
+// the job before the coordinator has the answer, so that nothing of a half-saved
+// epoch is committed.
 func (t *jobTask) sealed(b *exec.Barrier) error {
-	c := &contribution{task: t}
-	g := t.job.graph()
-	defer func() { g.contributions <- c }()
-	if t.task != nil && t.task.Broken() {
-		return nil
+	c := &contribution{task: t, epoch: b.Epoch}
+	if t.task == nil || !t.task.Broken() {
+		if err := t.contribute(c); err != nil {
+			t.job.fail(err)
+		}
+	}
+	if g := t.job.graph(); g != nil {
+		g.contributions <- c
+	}
+	return nil
+}
+
+// contribute gathers what the task did in the epoch.
+func (t *jobTask) contribute(c *contribution) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = pgerr.New(pgerr.Internal, "an operator of %s panicked: %v", t.spec.Name, r)
+		}
+	}()
+	if f := t.job.eng.fault; f != nil {
+		if err := f(t.job.name); err != nil {
+			return err
+		}
 	}
 	d := state.NewDelta()
-	err := t.tree.Save(func(op int) exec.StateWriter { return d.Writer(opID(t.frag, t.inst, op)) })
+	err = t.tree.Save(func(op int) exec.StateWriter { return d.Writer(opID(t.frag, t.inst, op)) })
 	if err != nil {
 		return err
 	}
@@ -289,16 +334,25 @@ func (j *job) graph() *graph {
 
 // fail marks the job failed; its last good epoch stays readable.
 func (j *job) fail(err error) {
+	if !j.end(err) {
+		return
+	}
+	j.eng.log.Error("job failed", "job", j.name, "err", err)
+	if g := j.graph(); g != nil {
+		g.kick()
+	}
+}
+
+// end makes err the reason the job has ended, if it is the first.
+func (j *job) end(err error) bool {
 	j.mu.Lock()
 	first := j.failed == nil
 	if first {
 		j.failed = err
 	}
 	j.mu.Unlock()
-	if first {
-		j.cancel()
-		j.eng.log.Error("job failed", "job", j.name, "err", err)
-	}
+	j.cancel()
+	return first
 }
 
 func (j *job) err() error {
@@ -307,22 +361,68 @@ func (j *job) err() error {
 	return j.failed
 }
 
-// stop ends the job's goroutines. The graph must be at rest, or the job failed.
-func (j *job) stop() {
+func (j *job) isHalted() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.halted
+}
+
+// halt makes the job's goroutines end and takes it off the change streams it
+// reads, at any time and without waiting. What it has done since the last commit
+// must not be committed.
+func (j *job) halt() {
 	j.cancel()
-	for _, l := range j.links {
+	j.mu.Lock()
+	was, links := j.halted, j.links
+	j.halted, j.links = true, nil
+	j.mu.Unlock()
+	for _, l := range links {
 		l.fan.Remove(l.out)
 	}
-	j.links = nil
+	if was {
+		return
+	}
 	for _, t := range j.tasks {
 		t.inbox.Stop()
 	}
-	for _, t := range j.tasks {
-		if t.task != nil {
-			<-t.task.Done()
-		}
+	if g := j.graph(); g != nil {
+		g.poke()
 	}
-	j.readerWG.Wait()
+}
+
+// await waits until the goroutines of a halted job have ended, and reports
+// whether they have within d.
+func (j *job) await(d time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, t := range j.tasks {
+			j.mu.Lock()
+			task := t.task
+			j.mu.Unlock()
+			if task != nil {
+				<-task.Done()
+			}
+		}
+		j.readerWG.Wait()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// addLink notes a connection, or undoes it when the job was halted meanwhile.
+func (j *job) addLink(l link) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.halted {
+		l.fan.Remove(l.out)
+		return
+	}
+	j.links = append(j.links, l)
 }
 
 // load restores the operators' state from the store.

@@ -110,6 +110,9 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 	case *catalog.Table:
 		return r.scanStored(s, o, check)
 	case *catalog.MatView:
+		if err := r.s.eng.readable([]uint32{o.OID}); err != nil {
+			return err
+		}
 		return r.scanStored(s, o, check)
 	case *catalog.Source:
 		return pgerr.Unsupported("reading source \""+o.Name+"\" in a one-off query",

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -42,17 +41,14 @@ func (e *Engine) recover() error {
 		if err != nil {
 			return fmt.Errorf("recover %s %q: %w", o.Kind(), o.Header().Name, err)
 		}
-		if j != nil {
-			jobs = append(jobs, j)
-		}
+		jobs = append(jobs, j)
 	}
 	for _, j := range jobs {
 		if j.err() == nil {
 			j.start()
-			j.startReaders()
-			if j.sink != nil {
-				j.sink.start()
-			}
+		}
+		if j.sink != nil {
+			j.sink.start()
 		}
 	}
 	for _, g := range e.graphs() {
@@ -109,8 +105,10 @@ func (e *Engine) dropUnfinished() error {
 		c := &state.Commit{Meta: []state.KV{{Key: creatingKey(oid)}}}
 		var changes []catalog.Change
 		if e.cat.Current().ByOID(oid) != nil {
-			changes = append(changes, catalog.Change{Drop: oid})
-			e.dropStorage(c, oid)
+			for _, o := range e.cat.Current().DropOrder(oid) {
+				changes = append(changes, catalog.Change{Drop: o.Header().OID})
+				e.dropStorage(c, o.Header().OID)
+			}
 		}
 		if err := e.changeCatalog(c, changes...); err != nil {
 			return err
@@ -124,62 +122,58 @@ func (e *Engine) dropUnfinished() error {
 func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
 	c.DropTables = append(c.DropTables, oid)
 	c.DropJobs = append(c.DropJobs, oid)
-	c.Meta = append(c.Meta, state.KV{Key: startedKey(oid)}, state.KV{Key: failedKey(oid)})
+	c.Meta = append(c.Meta, state.KV{Key: startedKey(oid)}, state.KV{Key: failedKey(oid)}, state.KV{Key: creatingKey(oid)})
 	_ = e.store.MetaScan(offsetKey(oid, ""), func(k, _ []byte) error {
 		c.Meta = append(c.Meta, state.KV{Key: append([]byte(nil), k...)})
 		return nil
 	})
 }
 
-func (e *Engine) addTable(oid uint32) {
+func (e *Engine) addTable(oid uint32) *graph {
 	g := e.newGraph()
 	g.tables[oid] = &tableNode{rel: oid, fan: &exec.FanOut{}}
 	e.setGraph(oid, g)
+	return g
 }
 
-// recoverJob builds a job with its stored state, connected but not started.
+// recoverJob builds a job with its stored state, connected but not started. A job
+// that cannot be brought back is failed, and the others go on.
 func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 	oid := o.Header().OID
-	j, err := e.buildJob(o)
+	print, started, err := e.store.MetaGet(startedKey(oid))
 	if err != nil {
 		return nil, err
 	}
-	_, started, err := e.store.MetaGet(startedKey(oid))
-	if err != nil {
-		return nil, err
-	}
-	j.fresh = !started
 	msg, failed, err := e.store.MetaGet(failedKey(oid))
 	if err != nil {
 		return nil, err
 	}
+	j, err := e.buildJob(o, nil)
+	switch {
+	case err != nil:
+		e.log.Error("a job cannot be built", "job", jobName(o), "err", err)
+		j = e.brokenJob(o, err)
+		j.recorded = true // the next start tries again
+	case failed:
+		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s", msg))
+		j.recorded = true
+		j.halt()
+	case started && string(print) != string(j.print):
+		j.fail(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the state of %s was written for another query plan, by another version of the server", j.name).
+			WithHint("Its rows are as of its last epoch. Drop it and create it again to bring it up to date."))
+		j.recorded = true
+		j.halt()
+	}
+	j.fresh = !started
 	g := e.offlineGraph(j)
 	g.jobs[oid] = j
 	e.setGraph(oid, g)
 	e.mu.Lock()
 	e.jobs[oid] = j
 	e.mu.Unlock()
-	if failed {
-		j.failed, j.recorded = errors.New(string(msg)), true
-		j.tasks = nil
-		return j, nil
+	if j.err() == nil {
+		g.assemble(j)
 	}
-	for _, r := range j.rels {
-		if up := e.jobs[r]; up != nil && up.err() != nil {
-			j.failed = pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s, which this reads, has failed", up.name)
-			j.tasks = nil
-			return j, nil
-		}
-	}
-	if err := j.load(e.store); err != nil {
-		return nil, err
-	}
-	if err := j.connectSources(); err != nil {
-		j.fail(err)
-		j.tasks = nil
-		return j, nil
-	}
-	g.connect(j)
 	return j, nil
 }
 

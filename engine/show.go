@@ -216,7 +216,7 @@ func (s *Session) showJobs(t *table) error {
 	sort.Slice(js, func(a, b int) bool { return js[a].id < js[b].id })
 	for _, j := range js {
 		kind := "materialized view"
-		if j.sink != nil {
+		if j.sink != nil || s.eng.cat.Current().ByOID(j.id) != nil && s.eng.cat.Current().ByOID(j.id).Kind() == catalog.KindSink {
 			kind = "sink"
 		}
 		status, msg := j.status()
@@ -234,6 +234,8 @@ func (j *job) status() (string, types.Datum) {
 		return "failed", pgerr.From(j.failed).Msg
 	case j.sourceErr != nil:
 		return "source unavailable", pgerr.From(j.sourceErr).Msg
+	case j.creating.Load():
+		return "creating", nil
 	}
 	return "running", nil
 }
@@ -249,6 +251,10 @@ func (s *Session) showSinks(t *table) error {
 		}
 		con, _ := o.Connector.Option("connector")
 		status, msg := j.status()
+		if j.sink == nil { // the sink could not be set up
+			t.add(snap.QualifiedName(o, s.expr.SearchPath), con, status, int64(0), int64(0), int64(0), msg)
+			continue
+		}
 		if err := j.sink.lastErr(); err != nil && status == "running" {
 			status, msg = "delivery failing", pgerr.From(err).Msg
 		}

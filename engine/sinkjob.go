@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 )
@@ -37,7 +38,9 @@ func (e *Engine) newSinkJob(id uint32, name string, s connector.Sink) *sinkJob {
 
 func (s *sinkJob) start() {
 	ctx, cancel := context.WithCancel(s.eng.ctx)
+	s.mu.Lock()
 	s.stop = cancel
+	s.mu.Unlock()
 	go s.run(ctx)
 }
 
@@ -69,7 +72,12 @@ func (s *sinkJob) run(ctx context.Context) {
 	}
 }
 
-func (s *sinkJob) deliverAll(ctx context.Context) error {
+func (s *sinkJob) deliverAll(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = pgerr.New(pgerr.Internal, "the delivery of sink %s panicked: %v", s.name, p)
+		}
+	}()
 	d, err := s.sink.Open(ctx)
 	if err != nil {
 		return err
@@ -97,6 +105,9 @@ func (s *sinkJob) deliverAll(ctx context.Context) error {
 			case <-s.wake:
 			}
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if err := d.Deliver(ctx, ep.Epoch, bytes.Join(ep.Data, nil)); err != nil {
 			return err
@@ -126,9 +137,19 @@ func (s *sinkJob) deliveredEpoch() types.Epoch {
 	return s.delivered
 }
 
+// close ends the delivery. A deliverer that is stuck in its external system is
+// left behind; it delivers nothing more.
 func (s *sinkJob) close() {
-	if s.stop != nil {
-		s.stop()
-		<-s.done
+	s.mu.Lock()
+	stop := s.stop
+	s.mu.Unlock()
+	if stop == nil {
+		return
+	}
+	stop()
+	select {
+	case <-s.done:
+	case <-time.After(haltWait):
+		s.eng.log.Warn("a sink's delivery did not end and is left behind", "sink", s.name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 )
 
@@ -73,6 +74,11 @@ func (r *sourceReader) run(ctx context.Context) {
 }
 
 func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = pgerr.New(pgerr.Internal, "the reader of source %s panicked: %v", r.scan.Name, p)
+		}
+	}()
 	rd, err := r.src.Open(ctx, r.scan.Cols, r.task.inst, r.task.job.frags[r.task.frag].par, maps.Clone(r.at))
 	if err != nil {
 		return false, err
@@ -107,14 +113,4 @@ func (j *job) setSourceError(err error) {
 	j.mu.Lock()
 	j.sourceErr = err
 	j.mu.Unlock()
-}
-
-func (j *job) startReaders() {
-	for _, r := range j.readers {
-		j.readerWG.Add(1)
-		go func() {
-			defer j.readerWG.Done()
-			r.run(j.ctx)
-		}()
-	}
 }

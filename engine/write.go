@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
@@ -45,6 +47,31 @@ type overlay struct {
 	count map[string]int64  // unkeyed: the change of the count
 }
 
+// undoLog takes back what a refused write has left in the overlays.
+type undoLog []undoEntry
+
+type undoEntry struct {
+	o    *overlay
+	key  string
+	val  []byte
+	seen bool
+	n    int64
+}
+
+func (u undoLog) run() {
+	for i := len(u) - 1; i >= 0; i-- {
+		e := &u[i]
+		switch {
+		case !e.o.keyed:
+			e.o.count[e.key] -= e.n
+		case e.seen:
+			e.o.vals[e.key] = e.val
+		default:
+			delete(e.o.vals, e.key)
+		}
+	}
+}
+
 // apply validates the pending writes in order against the store and one another,
 // sends the accepted ones down the change streams, and adds them to the commit.
 // It returns the accepted writes; the others have been answered.
@@ -57,11 +84,9 @@ func (g *graph) apply(ws []*write, c *state.Commit) []*write {
 	defer sn.Close()
 	accepted := ws[:0]
 	for _, w := range ws {
-		undo, err := g.validate(sn, w, ov)
-		if err != nil {
-			for i := len(undo) - 1; i >= 0; i-- {
-				undo[i]()
-			}
+		var undo undoLog
+		if err := g.validate(sn, w, ov, &undo); err != nil {
+			undo.run()
 			w.done <- err
 			continue
 		}
@@ -103,30 +128,35 @@ func sendChunked(out interface{ Send(*vec.Chunk) error }, c *vec.Chunk, rows int
 	}
 }
 
-func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay) (undo []func(), err error) {
+func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog) error {
 	for i := range w.tables {
 		t := &w.tables[i]
-		if g.tables[t.rel] == nil {
-			return undo, pgerr.New(pgerr.UndefinedTable, "relation %q does not exist", t.name)
+		if g.tables[t.rel] == nil || g.eng.lookupGraph(t.rel) == nil {
+			return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", t.name)
 		}
 		o := ov[t.rel]
 		if o == nil {
-			o = &overlay{keyed: t.key != nil, vals: map[string][]byte{}, count: map[string]int64{}}
+			o = &overlay{keyed: t.key != nil}
+			if o.keyed {
+				o.vals = make(map[string][]byte, t.rows.Rows)
+			} else {
+				o.count = make(map[string]int64, t.rows.Rows)
+			}
 			ov[t.rel] = o
 		}
+		*undo = slices.Grow(*undo, t.rows.Rows)
+		check := validateBag
 		if o.keyed {
-			undo, err = validateKeyed(sn, t, o, undo)
-		} else {
-			undo, err = validateBag(sn, t, o, undo)
+			check = validateKeyed
 		}
-		if err != nil {
-			return undo, err
+		if err := check(sn, t, o, undo); err != nil {
+			return err
 		}
 	}
-	return undo, nil
+	return nil
 }
 
-func validateKeyed(sn *state.Snapshot, t *tableWrite, o *overlay, undo []func()) ([]func(), error) {
+func validateKeyed(sn *state.Snapshot, t *tableWrite, o *overlay, undo *undoLog) error {
 	var key, row []byte
 	for i := range t.rows.Rows {
 		key = vec.AppendKey(key[:0], t.rows, t.key, nil, nil, i)
@@ -135,33 +165,27 @@ func validateKeyed(sn *state.Snapshot, t *tableWrite, o *overlay, undo []func())
 		if !seen {
 			v, ok, err := sn.Get(t.rel, key)
 			if err != nil {
-				return undo, err
+				return err
 			}
 			if ok {
 				cur = bytes.Clone(v)
 			}
 		}
-		k, old := string(key), cur
-		undo = append(undo, func() {
-			if seen {
-				o.vals[k] = old
-			} else {
-				delete(o.vals, k)
-			}
-		})
+		k := string(key)
+		*undo = append(*undo, undoEntry{o: o, key: k, val: cur, seen: seen})
 		switch w := t.rows.Weight(i); {
 		case w == 1 && cur == nil:
 			o.vals[k] = bytes.Clone(row)
 		case w == -1 && cur != nil && bytes.Equal(cur, row):
 			o.vals[k] = nil
 		default:
-			return undo, errConflict
+			return errConflict
 		}
 	}
-	return undo, nil
+	return nil
 }
 
-func validateBag(sn *state.Snapshot, t *tableWrite, o *overlay, undo []func()) ([]func(), error) {
+func validateBag(sn *state.Snapshot, t *tableWrite, o *overlay, undo *undoLog) error {
 	var row []byte
 	for i := range t.rows.Rows {
 		row = vec.AppendRow(row[:0], t.rows, nil, i)
@@ -169,16 +193,16 @@ func validateBag(sn *state.Snapshot, t *tableWrite, o *overlay, undo []func()) (
 		if w < 0 {
 			n, err := sn.Count(t.rel, row)
 			if err != nil {
-				return undo, err
+				return err
 			}
 			if n+o.count[k]+w < 0 {
-				return undo, errConflict
+				return errConflict
 			}
 		}
 		o.count[k] += w
-		undo = append(undo, func() { o.count[k] -= w })
+		*undo = append(*undo, undoEntry{o: o, key: k, n: w})
 	}
-	return undo, nil
+	return nil
 }
 
 // commitWrite commits a write in the graph of its tables, merging graphs when it
@@ -191,9 +215,79 @@ func (e *Engine) commitWrite(ctx context.Context, w *write) error {
 	for i := range w.tables {
 		rels[i] = w.tables[i].rel
 	}
-	g, err := e.graphFor(rels)
+	g, err := e.graphFor(ctx, rels)
 	if err != nil {
 		return err
 	}
 	return g.submit(ctx, w)
+}
+
+// commitGrace is how long a cancelled statement still waits for a commit that
+// has begun, in the hope of a definite answer.
+const commitGrace = time.Second
+
+// submit queues a write and waits for the commit of its epoch. When ctx ends
+// first the write is withdrawn, if it has not been taken up yet; else its fate is
+// unknown and the error says so.
+func (g *graph) submit(ctx context.Context, w *write) error {
+	w.done = make(chan error, 1)
+	g, err := g.enqueue(w)
+	if err != nil {
+		return err
+	}
+	g.kick()
+	select {
+	case err := <-w.done:
+		return err
+	case <-g.eng.ctx.Done():
+		return shuttingDown()
+	case <-ctx.Done():
+	}
+	if g.withdraw(w) {
+		return canceled(ctx)
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-time.After(commitGrace):
+		return pgerr.New(pgerr.StatementCompletionUnknown, "canceling the wait for a commit").
+			WithDetail("The changes may still take effect.")
+	}
+}
+
+// enqueue adds a write to the graph, or to the one it has become part of, and
+// returns that.
+func (g *graph) enqueue(w *write) (*graph, error) {
+	for {
+		g.qmu.Lock()
+		next, ended := g.into, g.ended
+		if next == nil && !ended {
+			g.writes = append(g.writes, w)
+		}
+		g.qmu.Unlock()
+		switch {
+		case next != nil:
+			g = next
+		case ended:
+			return nil, g.endError()
+		default:
+			return g, nil
+		}
+	}
+}
+
+// withdraw takes a write out of the queue; false: an epoch has taken it up.
+func (g *graph) withdraw(w *write) bool {
+	for ; g != nil; g = g.merged() {
+		g.qmu.Lock()
+		i := slices.Index(g.writes, w)
+		if i >= 0 {
+			g.writes = slices.Delete(g.writes, i, i+1)
+		}
+		g.qmu.Unlock()
+		if i >= 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,10 @@
 package exec
 
 import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
 	"github.com/streamdb/streamdb/vec"
 )
 
@@ -112,25 +116,39 @@ func (o *HashOutput) Barrier(b *Barrier) error {
 }
 
 // FanOut sends everything to each of its outputs: a view's change stream to the
-// views on it. Outputs are added and removed while the graph is at rest.
-type FanOut struct{ outs []Output }
+// views on it. Outputs may be added and removed at any time; one that is added in
+// the middle of an epoch sees only the rest of it.
+type FanOut struct {
+	change sync.Mutex
+	outs   atomic.Pointer[[]Output]
+}
+
+func (f *FanOut) all() []Output {
+	if p := f.outs.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
 
 // Add adds an output.
-func (f *FanOut) Add(o Output) { f.outs = append(f.outs, o) }
+func (f *FanOut) Add(o Output) {
+	f.change.Lock()
+	defer f.change.Unlock()
+	outs := append(slices.Clone(f.all()), o)
+	f.outs.Store(&outs)
+}
 
-// Remove removes an output.
+// Remove removes an output. A Send that runs meanwhile may still reach it.
 func (f *FanOut) Remove(o Output) {
-	for i, x := range f.outs {
-		if x == o {
-			f.outs = append(f.outs[:i:i], f.outs[i+1:]...)
-			return
-		}
-	}
+	f.change.Lock()
+	defer f.change.Unlock()
+	outs := slices.DeleteFunc(slices.Clone(f.all()), func(x Output) bool { return x == o })
+	f.outs.Store(&outs)
 }
 
 // Send implements Output.
 func (f *FanOut) Send(c *vec.Chunk) error {
-	for _, o := range f.outs {
+	for _, o := range f.all() {
 		if err := o.Send(c); err != nil && err != ErrStopped {
 			return err
 		}
@@ -140,7 +158,7 @@ func (f *FanOut) Send(c *vec.Chunk) error {
 
 // Barrier implements Output.
 func (f *FanOut) Barrier(b *Barrier) error {
-	for _, o := range f.outs {
+	for _, o := range f.all() {
 		if err := o.Barrier(b); err != nil && err != ErrStopped {
 			return err
 		}

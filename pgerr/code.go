@@ -54,6 +54,7 @@ const (
 	InvalidSchemaName             Code = "3F000"
 	InvalidSavepointSpecification Code = "3B001"
 	SerializationFailure          Code = "40001"
+	StatementCompletionUnknown    Code = "40003"
 	SyntaxError                   Code = "42601"
 	InsufficientPrivilege         Code = "42501"
 	CannotCoerce                  Code = "42846"
