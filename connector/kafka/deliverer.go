@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +19,7 @@ type deliverer struct {
 	s      *sink
 	cl     *kgo.Client
 	last   types.Epoch
+	begun  time.Time // when the transaction began
 	broken bool
 }
 
@@ -88,6 +90,9 @@ func (d *deliverer) Deliver(ctx context.Context, e types.Epoch, records []byte) 
 func (d *deliverer) fail(err error) error {
 	d.broken = true
 	d.cl.Close()
+	if d.s.exact && !d.begun.IsZero() && time.Since(d.begun) >= d.s.txnTimeout() {
+		d.s.grow()
+	}
 	return d.s.explain(err)
 }
 
@@ -100,6 +105,7 @@ func (d *deliverer) write(ctx context.Context, e types.Epoch, records []byte) er
 		if err := d.cl.BeginTransaction(); err != nil {
 			return err
 		}
+		d.begun = time.Now()
 	}
 	var failed firstError
 	for n := 1; len(records) > 0; n++ {

@@ -63,7 +63,7 @@ func Definition() connector.Definition {
 			{Name: optKey, Doc: "File of the client's key for TLS."},
 			{Name: optClientID, Doc: "Client id shown to the brokers.", Default: "streamdb"},
 			{Name: optDelivery, Doc: "exactly_once or at_least_once.", Default: "exactly_once"},
-			{Name: optTxTimeout, Doc: "Transaction timeout of an exactly-once sink, in ms: how long the delivery of one epoch may take.", Default: "300000"},
+			{Name: optTxTimeout, Doc: "Transaction timeout of an exactly-once sink, in ms: how long the delivery of one epoch may take; it is doubled for an epoch that does not fit.", Default: "300000"},
 			{Name: optTxPrefix, Doc: "Prefix of the sink's transactional id.", Default: "streamdb"},
 			{Name: optCompress, Doc: "Compression of written batches: none, gzip, snappy, lz4 or zstd.", Default: "snappy"},
 			{Name: optMaxSize, Doc: "Largest batch, and so record, that is written, in bytes.", Default: "1000012"},

@@ -2,9 +2,12 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/streamdb/streamdb/connector"
@@ -18,7 +21,8 @@ type sink struct {
 	upsert  bool
 	exact   bool
 	timeout time.Duration
-	txnID   string // also the key of the sink's markers
+	longer  atomic.Int64 // the transaction timeout in ns, grown when a delivery took too long; 0: timeout
+	txnID   string       // also the key of the sink's markers
 	markers string
 	produce []kgo.Opt
 }
@@ -143,7 +147,7 @@ func (s *sink) Encoder() connector.Encoder {
 func (s *sink) Open(ctx context.Context) (connector.Deliverer, error) {
 	opts := append(s.client, s.produce...)
 	if s.exact {
-		opts = append(opts, kgo.TransactionalID(s.txnID), kgo.TransactionTimeout(s.timeout))
+		opts = append(opts, kgo.TransactionalID(s.txnID), kgo.TransactionTimeout(s.txnTimeout()))
 	}
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {
@@ -152,9 +156,27 @@ func (s *sink) Open(ctx context.Context) (connector.Deliverer, error) {
 	d := &deliverer{s: s, cl: cl}
 	if err := d.open(ctx); err != nil {
 		cl.Close()
+		if errors.Is(err, kerr.InvalidTransactionTimeout) {
+			s.longer.Store(0) // it has grown above the brokers' maximum
+		}
 		return nil, s.explain(err)
 	}
 	return d, nil
+}
+
+func (s *sink) txnTimeout() time.Duration {
+	return max(s.timeout, time.Duration(s.longer.Load()))
+}
+
+// maxGrown is the brokers' usual maximum of the transaction timeout.
+const maxGrown = 15 * time.Minute
+
+// grow doubles the timeout after a delivery that did not fit into it: an epoch
+// is one transaction, and would fail for ever.
+func (s *sink) grow() {
+	if t := s.txnTimeout(); t < maxGrown {
+		s.longer.Store(int64(min(2*t, maxGrown)))
+	}
 }
 
 // partitioner places records by the hash of their key, as Kafka's own client

@@ -354,8 +354,11 @@ func TestTransactionTimesOut(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if err := d.commit(ctx); err == nil {
+	if err := d.commit(ctx); err == nil || d.fail(err) == nil {
 		t.Error("a transaction that timed out was committed")
+	}
+	if s.txnTimeout() != 2*time.Second {
+		t.Errorf("the next transaction has %v", s.txnTimeout())
 	}
 	g.deliverTo(3)
 	exactlyOnce(t, c, 3)
