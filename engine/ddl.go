@@ -131,6 +131,9 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	if t.Connector != nil {
 		return pgerr.Unsupported("a table fed by a connector", "Use CREATE SOURCE, and a materialized view on it.")
 	}
+	if len(t.Unique) > 0 {
+		return pgerr.Unsupported("a UNIQUE constraint", "Declare the columns as the PRIMARY KEY, or leave the constraint out.")
+	}
 	t.Definition = src.Text
 	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {
 		return err

@@ -178,7 +178,7 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	if n.Kind == plan.RelSource {
 		if !b.stream {
 			return nil, b.unsupported(te, "reading source \""+h.Name+"\" by a one-off query",
-				"A source stores no rows. Create a materialized view over it, or a table with the same connector, and read that.")
+				"A source stores no rows. Create a materialized view over it and read that.")
 		}
 	}
 	if n.Kind == plan.RelVirtual && b.stream {
