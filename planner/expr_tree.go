@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"github.com/streamdb/streamdb/sql"
 	"slices"
 	"strings"
 
@@ -98,8 +99,11 @@ func writeKey(sb *strings.Builder, e expr.Expr) {
 	case *winRef:
 		fmt.Fprintf(sb, "win%d", x.index)
 		return
-	case *groupingRef, *subRef:
+	case *groupingRef:
 		fmt.Fprintf(sb, "%p", x)
+		return
+	case *subRef:
+		writeSubqueryKey(sb, x)
 		return
 	case *expr.Call:
 		fmt.Fprintf(sb, "%s@%p", x.Fn.Name, x.Fn)
@@ -132,6 +136,17 @@ func writeKey(sb *strings.Builder, e expr.Expr) {
 		writeKey(sb, c)
 	}
 	sb.WriteByte(')')
+}
+
+// writeSubqueryKey tells subqueries apart by their text: within one scope, equal
+// texts mean the same rows, as in a GROUP BY key that the select list repeats.
+func writeSubqueryKey(sb *strings.Builder, r *subRef) {
+	e, ok := r.at.(sql.Expr)
+	if !ok {
+		fmt.Fprintf(sb, "%p", r)
+		return
+	}
+	fmt.Fprintf(sb, "sub%d %s", r.kind, sql.FormatExpr(e))
 }
 
 // text is the key of an aggregate call.

@@ -238,16 +238,17 @@ func (s *selection) group() error {
 	s.addDependentKeys()
 	pre := newPreProject(s.node)
 	var err error
-	if pre.node, s.keys, err = s.b.planSubqueries(pre.node, s.keys); err != nil {
-		return err
-	}
 	origKeys := make([]string, len(s.keys))
 	for i, k := range s.keys {
 		origKeys[i] = exprKey(k)
 	}
+	var planned []expr.Expr
+	if pre.node, planned, err = s.b.planSubqueries(pre.node, s.keys); err != nil {
+		return err
+	}
 	keyCols := make([]int, len(s.keys))
 	calls := make([]expr.AggCall, len(s.aggs))
-	for i, k := range s.keys {
+	for i, k := range planned {
 		keyCols[i] = pre.add(k)
 	}
 	for i, a := range s.aggs {
@@ -398,7 +399,9 @@ func (s *selection) maskedSet(a *plan.Aggregate, set groupSet, keyCols []int, sc
 	return p
 }
 
-// toGroups rewrites the outputs from the FROM row to the grouped row.
+// toGroups rewrites the outputs from the FROM row to the grouped row. A constant
+// is a key only where it is a whole output, and only the first such output:
+// grouping sets then make it NULL. Anywhere else it keeps its value.
 func (s *selection) toGroups(keys []string) error {
 	at := map[string]int{}
 	computed := false
@@ -425,6 +428,9 @@ func (s *selection) toGroups(keys []string) error {
 			case *groupingRef:
 				return &expr.Col{Index: len(keys) + len(s.aggs) + y.index, Typ: types.TInt4}, true
 			case *subRef:
+				if i, ok := at[exprKey(y)]; ok {
+					return &expr.Col{Index: i, Typ: y.typ}, true
+				}
 				return s.groupSubquery(y, at, rewrite, &first), true
 			case *expr.Col:
 				if i, ok := at[exprKey(y)]; ok {
@@ -437,7 +443,7 @@ func (s *selection) toGroups(keys []string) error {
 			case *expr.Const, *winRef:
 				return x, true
 			}
-			if computed {
+			if computed && !isConstant(x) {
 				if i, ok := at[exprKey(x)]; ok {
 					return &expr.Col{Index: i, Typ: x.Type()}, true
 				}
@@ -445,8 +451,15 @@ func (s *selection) toGroups(keys []string) error {
 			return nil, false
 		})
 	}
+	constants := map[int]bool{}
 	for i := range s.targets {
-		s.targets[i].e = rewrite(s.targets[i].e)
+		e := s.targets[i].e
+		if k, ok := at[exprKey(e)]; ok && isConstant(e) && !constants[k] {
+			constants[k] = true
+			s.targets[i].e = &expr.Col{Index: k, Typ: e.Type()}
+			continue
+		}
+		s.targets[i].e = rewrite(e)
 	}
 	for _, w := range s.wins {
 		w.each(rewrite)
@@ -455,6 +468,19 @@ func (s *selection) toGroups(keys []string) error {
 		s.having = rewrite(s.having)
 	}
 	return first
+}
+
+// isConstant tells that e has the same value for all rows.
+func isConstant(e expr.Expr) bool {
+	constant := true
+	expr.Walk(e, func(x expr.Expr) bool {
+		switch x.(type) {
+		case *expr.Col, *expr.Outer, *expr.Param, *subRef, *aggRef, *winRef, *groupingRef:
+			constant = false
+		}
+		return constant
+	})
+	return constant
 }
 
 // groupSubquery rewrites a subquery's references to the row around it.

@@ -36,7 +36,7 @@ type runner struct {
 	refused  map[string]bool // views PostgreSQL does not have
 	degraded map[string]bool // views that StreamDB does not keep up to date
 	failed   map[string]*failure
-	broken   bool // StreamDB's tables can no longer be trusted
+	dead     *failure // the failure that lost the connection
 }
 
 // run applies the case and returns the first failure of each view.
@@ -94,9 +94,14 @@ func (x *runner) play() error {
 		if x.c.checks[i] {
 			x.check(i)
 		}
+		if x.dead != nil {
+			return x.dead
+		}
 	}
 	x.check(len(x.c.steps))
-	x.checkTables()
+	if x.dead == nil {
+		x.checkTables()
+	}
 	return nil
 }
 
@@ -122,14 +127,14 @@ func (x *runner) createViews(at int) error {
 			x.stats.views++
 			continue
 		}
+		if x.lost() {
+			return x.gone(v.name, "CREATE MATERIALIZED VIEW", "CREATE MATERIALIZED VIEW "+v.name+" AS "+q, err)
+		}
 		x.degraded[v.name] = true
 		if x.unsupported(err) {
 			x.stats.unsupported["view: "+reason(err)]++
 		} else {
 			x.fail(&failure{view: v.name, how: "CREATE MATERIALIZED VIEW: " + reason(err), detail: err.Error(), sql: "CREATE MATERIALIZED VIEW " + v.name + " AS " + q})
-		}
-		if x.lost() {
-			return &failure{view: v.name, how: "CREATE MATERIALIZED VIEW: " + reason(err), detail: x.h.server.Log()}
 		}
 		// A plain view lets the views above it go on.
 		if _, err := query(x.h.sdb, "CREATE VIEW "+v.name+" AS "+q); err == nil {
@@ -137,6 +142,16 @@ func (x *runner) createViews(at int) error {
 		}
 	}
 	return nil
+}
+
+// gone is the failure of a server that died, hangs, or hung up. Nothing after
+// it means anything, so the run ends with it.
+func (x *runner) gone(view, place, sql string, err error) *failure {
+	f := &failure{view: view, how: place + ": connection lost", detail: err.Error() + "\n" + x.h.server.Log(), sql: sql}
+	if x.dead == nil {
+		x.dead = f
+	}
+	return f
 }
 
 func (x *runner) lost() bool { return !x.h.server.Alive() || x.h.sdb.IsClosed() }
@@ -194,6 +209,9 @@ func (x *runner) step(tx *node) error {
 		if err == nil {
 			return &failure{how: "rows affected", detail: fmt.Sprintf("%d, should be %d", a.count, counts[i]), sql: s}
 		}
+		if x.lost() {
+			return x.gone("", strings.Fields(s)[0], s, err)
+		}
 		query(x.h.sdb, "ROLLBACK")
 		if x.unsupported(err) {
 			x.stats.unsupported["change: "+reason(err)]++
@@ -216,6 +234,9 @@ func (x *runner) crash() string {
 // check compares all views that exist.
 func (x *runner) check(step int) {
 	for _, v := range x.c.views {
+		if x.dead != nil {
+			return
+		}
 		if v.at > step+1 || v.at > step && step < len(x.c.steps) || x.refused[v.name] || x.failed[v.name] != nil {
 			continue
 		}
@@ -254,12 +275,12 @@ func (x *runner) compare(v *view, place, sql string, want *answer) {
 	case err != nil && x.unsupported(err):
 		x.stats.unsupported[place+": "+reason(err)]++
 		return
+	case err != nil && x.lost():
+		x.fail(x.gone(v.name, place, sql, err))
+		return
 	case err != nil:
 		f.how, f.detail = place+": "+reason(err), err.Error()+"\n"+x.crash()
 		x.fail(f)
-		if x.lost() {
-			x.h.fresh()
-		}
 		return
 	}
 	x.stats.compared++
