@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/google/btree"
-
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/vec"
@@ -34,29 +32,35 @@ func (s *sorter) append(dst []byte, c *vec.Chunk, i int) []byte {
 	return vec.AppendKey(dst, c, s.cols, s.desc, s.first, i)
 }
 
-// The record of an ordered row: weight, flags, partition, length of the sort key
-// and scratch. Its key is the sort key followed by the row's bytes.
+// The record of an ordered row: weight, flags, partition, length of the sort key,
+// hash bits and scratch. Its key is its partition, the sort key and the row's bytes.
 const (
 	ordWeight  = 0
 	ordFlags   = 8
 	ordPart    = 12
 	ordSortLen = 16
+	ordTag     = 20 // the hash bits that the table uses
 	ordScratch = 24
 	ordSize    = 32
 )
 
-// The record of a partition: flags, vnode and the number of its row records.
+// The record of a partition: flags, vnode, the number of its row records and
+// their order (see rowOrder).
 const (
 	partFlags = 0
 	partVnode = 4
-	partRows  = 8
-	partBound = 16 // 1 + row after which an append-only partition has no use for rows
-	partSize  = 24
+	partTree  = 8
+	partBound = 12 // 1 + row after which an append-only partition has no use for rows
+	partRows  = 16
+	partList  = 24
+	partOne   = 32
+	partSize  = 48
 )
 
 const (
 	ordUnsaved = 1 << iota
 	ordPersisted
+	ordFresh // of this epoch, not yet emitted and not among the unsaved
 	partTouched
 )
 
@@ -71,44 +75,29 @@ type orderedRows struct {
 	format *rowFormat
 	parts  *keyTable
 	rows   *table
-	tree   *btree.BTreeG[ordItem]
+	order  *rowOrder
+	// loose rows are found by their order only; a row without weight has left it.
+	loose  bool
 	batch  rowBatch
 	kb     []byte
 	unsavd []uint32
 	one    *vec.Chunk
 }
 
-type ordItem struct {
-	part uint32
-	id   uint32
-	key  []byte // of a probe that has no record
-}
-
 func newOrderedRows(b *opBase, input plan.Node, partition []int, order []expr.SortKey) *orderedRows {
 	ts := plan.Types(input.Schema())
 	o := &orderedRows{
 		opBase: b, keys: newKeyer(ts, partition), vnodes: newVnoder(b, input, partition),
-		sort: newSorter(order), format: newRowFormat(ts, allColumns(ts), false),
-		rows: newTable(ordSize, 0), one: vec.NewChunk(ts, 0),
+		sort: newSorter(order), format: newRowFormat(ts, allColumns(ts), false), one: vec.NewChunk(ts, 0),
 	}
-	o.parts = o.keys.newTable(partSize)
-	o.tree = btree.NewG(32, o.less)
+	o.empty()
 	return o
 }
 
-// key returns the sort key and row bytes of an item.
-func (o *orderedRows) key(x ordItem) []byte {
-	if x.key != nil {
-		return x.key
-	}
-	return o.rows.key(x.id)[8:]
-}
-
-func (o *orderedRows) less(a, b ordItem) bool {
-	if a.part != b.part {
-		return a.part < b.part
-	}
-	return bytes.Compare(o.key(a), o.key(b)) < 0
+func (o *orderedRows) empty() {
+	o.parts = o.keys.newTable(partSize)
+	o.rows = newTable(ordSize, 0)
+	o.order = newRowOrder(o.rows)
 }
 
 // sortKey returns a row's sort key, rowBytes its encoded columns.
@@ -149,21 +138,26 @@ func (o *orderedRows) rowKey(c *vec.Chunk, i int, pid uint32) (sortLen int) {
 
 // add changes the weight of the row whose key rowKey has made.
 func (o *orderedRows) add(pid uint32, sortLen int, w int64) uint32 {
-	id, added := o.rows.upsert(hashKey(o.kb), o.kb)
+	h := hashKey(o.kb)
+	id, added := o.rows.upsert(h, o.kb)
 	r := o.rows.rec(id)
 	if added {
 		le.PutUint32(r[ordPart:], pid)
 		le.PutUint32(r[ordSortLen:], uint32(sortLen))
-		o.tree.ReplaceOrInsert(ordItem{part: pid, id: id})
-		p := o.parts.rec(pid)
-		le.PutUint64(p[partRows:], le.Uint64(p[partRows:])+1)
+		le.PutUint32(r[ordTag:], uint32(h))
+		o.order.insert(o.parts.rec(pid), id, o.kb[8:])
 	}
 	le.PutUint64(r, le.Uint64(r)+uint64(w))
+	o.dirty(id, r)
+	return id
+}
+
+// dirty lists a row for the next Save.
+func (o *orderedRows) dirty(id uint32, r []byte) {
 	if f := le.Uint32(r[ordFlags:]); f&ordUnsaved == 0 && !o.ctx.Batch {
 		le.PutUint32(r[ordFlags:], f|ordUnsaved)
 		o.unsavd = append(o.unsavd, id)
 	}
-	return id
 }
 
 // after reports whether the row whose key rowKey has made comes after row id.
@@ -171,21 +165,17 @@ func (o *orderedRows) after(id uint32) bool { return bytes.Compare(o.kb[8:], o.r
 
 // scan calls f for the rows of a partition in order until it returns false.
 func (o *orderedRows) scan(pid uint32, f func(id uint32) bool) {
-	o.tree.AscendGreaterOrEqual(ordItem{part: pid, key: []byte{}}, func(x ordItem) bool {
-		return x.part == pid && f(x.id)
-	})
+	o.order.scan(o.parts.rec(pid), f)
 }
 
 // remove forgets a row.
 func (o *orderedRows) remove(id uint32) {
 	r := o.rows.rec(id)
 	pid := le.Uint32(r[ordPart:])
-	o.tree.Delete(ordItem{part: pid, id: id})
-	o.rows.remove(hashKey(o.rows.key(id)), id)
 	p := o.parts.rec(pid)
-	n := le.Uint64(p[partRows:]) - 1
-	le.PutUint64(p[partRows:], n)
-	if n == 0 && le.Uint32(p[partFlags:]) == 0 {
+	o.order.remove(p, id, o.rows.key(id)[8:])
+	o.rows.remove(uint64(le.Uint32(r[ordTag:])), id)
+	if le.Uint64(p[partRows:]) == 0 && le.Uint32(p[partFlags:]) == 0 {
 		o.parts.drop(pid)
 	}
 }
@@ -202,7 +192,11 @@ func (o *orderedRows) Save(w StateWriter) error {
 			if f&ordPersisted != 0 {
 				w.Delete(int(vnode), o.rowBytes(id))
 			}
-			o.remove(id)
+			if o.loose {
+				o.rows.freeLoose(id)
+			} else {
+				o.remove(id)
+			}
 			continue
 		}
 		le.PutUint32(r[ordFlags:], f&^ordUnsaved|ordPersisted)
@@ -228,7 +222,13 @@ func (o *orderedRows) Load(key, val []byte) error {
 	o.prepare(o.one)
 	pid := o.partition(0)
 	o.parts.rec(pid)[partVnode] = val[0]
-	id := o.add(pid, o.rowKey(o.one, 0, pid), w)
+	n := o.rowKey(o.one, 0, pid)
+	var id uint32
+	if o.loose {
+		id = o.addLoose(pid, n, w)
+	} else {
+		id = o.add(pid, n, w)
+	}
 	o.unsavd = o.unsavd[:0]
 	le.PutUint32(o.rows.rec(id)[ordFlags:], ordPersisted)
 	return nil
@@ -236,21 +236,20 @@ func (o *orderedRows) Load(key, val []byte) error {
 
 // StateBytes returns the memory of rows and order.
 func (o *orderedRows) StateBytes() int {
-	return o.parts.bytes() + o.rows.bytes() + 48*o.tree.Len()
+	return o.parts.bytes() + o.rows.bytes() + o.order.bytes()
 }
 
 // Close frees the state.
 func (o *orderedRows) Close() error {
-	o.parts = o.keys.newTable(partSize)
-	o.rows = newTable(ordSize, 0)
-	o.tree.Clear(false)
+	o.empty()
 	return nil
 }
 
-// touchedPart is a partition changed in this epoch with the output it had.
+// touchedPart is a partition changed in this epoch with the output it had: the
+// spans of the operator's list from lo to hi.
 type touchedPart struct {
-	pid uint32
-	old []span
+	pid    uint32
+	lo, hi int
 }
 
 // span is a run of one row's copies in the output of a partition: its first rank

@@ -43,12 +43,12 @@ func (s *singleRow) Seal(_ types.Epoch, emit Emit) error {
 	var row []byte
 	n := int64(0)
 	bad := false
-	s.tree.Ascend(func(x ordItem) bool {
-		w := s.weight(x.id)
+	s.rows.each(func(id uint32) bool {
+		w := s.weight(id)
 		bad = bad || w < 0
 		n += w
 		if w > 0 {
-			row = s.rowBytes(x.id)
+			row = s.rowBytes(id)
 		}
 		return true
 	})

@@ -169,6 +169,12 @@ func (t *table) addLoose(key []byte) uint32 {
 	return id
 }
 
+// freeLoose deletes a record of addLoose in a table whose keys vary in width.
+func (t *table) freeLoose(id uint32) {
+	t.keys.del(ref(le.Uint64(t.recs.at(id)[t.payload:])))
+	t.recs.del(id)
+}
+
 func (t *table) link(tag, id uint32) {
 	x := t.sub(tag)
 	if (x.n+1)*4 > len(x.slots)*3 {

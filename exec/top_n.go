@@ -19,6 +19,7 @@ type topN struct {
 	ties, rank    bool
 	appendOnly    bool
 	touched       []touchedPart
+	old           []span // the windows that the touched partitions had
 	next          []span
 	trimAt        int // batch: number of rows that asks for a trim
 	out           *rowOutput
@@ -34,6 +35,7 @@ func newTopN(p *plan.TopN, b *opBase) (Operator, error) {
 	if t.limit < 0 {
 		t.limit, t.appendOnly = math.MaxInt64-t.offset, false
 	}
+	t.loose = t.appendOnly && !t.ties && t.limit > 0 && t.limit+t.offset <= maxLoose
 	t.out = newRowOutput(t.format, plan.Types(p.Schema()), b.ctx.rows())
 	return t, nil
 }
@@ -46,6 +48,12 @@ func (t *topN) Push(_ int, c *vec.Chunk, _ Emit) error {
 	for i := range c.Rows {
 		w := c.Weight(i)
 		if w == 0 {
+			continue
+		}
+		if t.loose {
+			if err := t.pushLoose(c, i, w); err != nil {
+				return err
+			}
 			continue
 		}
 		pid := t.partition(i)
@@ -88,7 +96,9 @@ func (t *topN) touch(pid uint32, p []byte) {
 	le.PutUint32(p[partFlags:], f|partTouched)
 	x := touchedPart{pid: pid}
 	if !t.ctx.Batch {
-		x.old = t.window(pid, nil)
+		x.lo = len(t.old)
+		t.old = t.window(pid, t.old)
+		x.hi = len(t.old)
 	}
 	t.touched = append(t.touched, x)
 }
@@ -135,16 +145,19 @@ func (t *topN) Seal(_ types.Epoch, emit Emit) error {
 	}
 	for _, x := range t.touched {
 		t.next = t.window(x.pid, t.next[:0])
+		old := t.old[x.lo:x.hi]
 		var err error
 		if t.rank {
-			err = t.emitRanks(x.old, t.next, emit)
+			err = t.emitRanks(old, t.next, emit)
 		} else {
-			err = t.emitSet(x.old, t.next, emit)
+			err = t.emitSet(old, t.next, emit)
 		}
 		if err != nil {
 			return err
 		}
-		if !t.ctx.Batch {
+		if t.loose {
+			t.settle(x.pid)
+		} else if !t.ctx.Batch {
 			t.trim(x.pid)
 		}
 	}
@@ -158,8 +171,7 @@ func (t *topN) Seal(_ types.Epoch, emit Emit) error {
 			t.parts.drop(x.pid)
 		}
 	}
-	clear(t.touched)
-	t.touched = t.touched[:0]
+	t.touched, t.old = t.touched[:0], t.old[:0]
 	if t.ctx.Batch {
 		return t.Close()
 	}
@@ -276,10 +288,7 @@ func (t *topN) trim(pid uint32) {
 		// Its entry is deleted by the next Save, which finds it without weight.
 		r := t.rows.rec(id)
 		le.PutUint64(r, 0)
-		if f := le.Uint32(r[ordFlags:]); f&ordUnsaved == 0 {
-			le.PutUint32(r[ordFlags:], f|ordUnsaved)
-			t.unsavd = append(t.unsavd, id)
-		}
+		t.dirty(id, r)
 	}
 }
 
