@@ -277,8 +277,8 @@ func (m *modify) update(c *vec.Chunk) error {
 func (m *modify) delete(c *vec.Chunk) error {
 	c = m.onceEach(c)
 	w := m.r.s.staged(m.d.Table)
+	old := columns(c, 0, m.nc)
 	for i := range c.Rows {
-		old := columns(c, 0, m.nc)
 		w.add(old, i, -c.Weight(i))
 	}
 	m.count(c)

@@ -166,6 +166,7 @@ type feedSource struct {
 	mu      sync.Mutex
 	limit   int64
 	openErr error
+	rest    time.Duration // between chunks
 	// broken makes the next chunks lack their column, which no operator survives.
 	broken int
 	grown  chan struct{}
@@ -241,6 +242,7 @@ func (r *feedReader) Read(ctx context.Context) (*connector.Batch, error) {
 		} else if len(r.cols) == 0 {
 			c.Cols = nil
 		}
+		time.Sleep(r.f.rest)
 		return &connector.Batch{Chunk: c, Offsets: map[string]string{"0": fmt.Sprint(r.at)}}, nil
 	}
 }
