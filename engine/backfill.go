@@ -61,8 +61,19 @@ func (c *capture) Barrier(*exec.Barrier) error { return nil }
 // commit makes the changes of the epoch part of what take returns.
 func (c *capture) commit() {
 	c.mu.Lock()
-	c.ready, c.open = append(c.ready, c.open...), nil
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	for _, ch := range c.open {
+		n := len(c.ready)
+		if n == 0 || c.ready[n-1].Rows+ch.Rows > vec.MaxRows {
+			c.ready = append(c.ready, ch)
+			continue
+		}
+		last := c.ready[n-1]
+		c.bytes -= last.MemSize() + ch.MemSize()
+		last.AppendRange(ch, 0, ch.Rows)
+		c.bytes += last.MemSize()
+	}
+	c.open = nil
 }
 
 // rollback forgets the changes of an epoch that was not committed.
@@ -122,8 +133,9 @@ type feedEdge struct {
 const backfillEpochRows = 200_000
 
 // replayRounds bounds how often recorded changes are played before the job joins
-// in any case, with the writers waiting for the rest.
-const replayRounds = 50
+// in any case, with the writers waiting for the rest. It also joins when the
+// rounds do not get shorter: it would never catch up.
+const replayRounds = 10
 
 // attach starts the job on the graph of what it reads and returns when it is up
 // to date and part of it, or when ctx ends.
@@ -145,14 +157,12 @@ func (e *Engine) attach(ctx context.Context, j *job) error {
 	j.start()
 	err := b.readSnapshot()
 	b.snap.Close()
-	for range replayRounds {
-		if err != nil {
-			break
-		}
+	for last, round := 0, 0; err == nil && round < replayRounds; round++ {
 		var n int
-		if n, err = b.replay(); n < vec.MaxRows {
+		if n, err = b.replay(); n < vec.MaxRows || (round > 0 && n > last/4*3) {
 			break
 		}
+		last = n
 	}
 	if err == nil {
 		err = b.atRest(ctx, b.join)
