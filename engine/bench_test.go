@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/connector/registry"
+	"github.com/streamdb/streamdb/types"
 )
 
 // benchEngine opens an engine with a table of n rows.
@@ -63,5 +64,34 @@ func BenchmarkInsertIntoViewOfView(b *testing.B) {
 		if _, err := l.Exec(ctx, fmt.Sprintf("INSERT INTO accounts VALUES (%d, %d, 1, 'y')", i, i%10)); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkPreparedPointSelect executes a prepared statement by key.
+func BenchmarkPreparedPointSelect(b *testing.B) {
+	_, l := benchEngine(b, 10000)
+	ctx := context.Background()
+	sts, err := l.s.Parse(ctx, "SELECT balance FROM accounts WHERE id = $1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	l.s.Begin(false)
+	p, err := l.s.Prepare(ctx, sts[0], nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		o, err := p.Bind(ctx, []types.Datum{int32(i%10000 + 1)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := o.Next(ctx)
+		if err != nil || c == nil || c.Rows != 1 {
+			b.Fatal(err, c)
+		}
+		o.Close()
 	}
 }

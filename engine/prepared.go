@@ -24,6 +24,10 @@ type prepared struct {
 	cat   *catalog.Snapshot
 	query *planner.Query
 	dml   *planner.Mutation
+	// point is the compiled form of query if it reads by a whole key; made at the
+	// second execution, since most statements have only one.
+	point *pointRead
+	runs  int
 	// command runs a statement that is neither; it returns its rows (nil: none)
 	// and its tag.
 	command func(ctx context.Context, args []types.Datum) (*vec.Chunk, string, error)
@@ -79,6 +83,7 @@ func (p *prepared) analyse(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		p.point, p.runs = nil, 0
 		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
 		return nil
 	case *sql.Insert, *sql.Update, *sql.Delete:
@@ -220,6 +225,16 @@ func (o *portal) start(ctx context.Context) error {
 	ctx, cancel := p.s.withTimeout(ctx)
 	switch {
 	case p.query != nil:
+		if p.runs++; p.runs == 2 {
+			p.point = newPointRead(p.cat, p.query.Root, p.params)
+		}
+		if p.point != nil && p.point.usable(p.s, p.cat, p.params, o.args) {
+			defer cancel()
+			o.tag = p.queryTag
+			c, err := p.point.run(ctx, p.s, o.args)
+			o.rows = once(c)
+			return err
+		}
 		root, err := bindParams(p.query.Root, p.params, o.args)
 		if err != nil {
 			cancel()
