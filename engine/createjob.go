@@ -76,7 +76,14 @@ func (e *Engine) undoCreation(oid uint32) {
 		changes = append(changes, catalog.Change{Drop: o.Header().OID})
 	}
 	if err := e.changeCatalog(c, changes...); err != nil {
-		e.log.Error("could not undo a failed creation; the next start does", "oid", oid, "err", err)
+		e.log.Error("could not undo a failed creation; DROP or the next start does", "oid", oid, "err", err)
+		if o := e.cat.Current().ByOID(oid); o != nil {
+			j := e.brokenJob(o, err)
+			j.creating.Store(true) // incomplete, so not to be read
+			e.mu.Lock()
+			e.jobs[oid] = j
+			e.mu.Unlock()
+		}
 	}
 }
 

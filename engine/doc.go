@@ -10,6 +10,17 @@
 //
 // The engine knows nothing of the wire protocol: it satisfies wire.Backend.
 //
+// A job that panics or meets an internal error takes its graph back to the last
+// committed epoch, with exponential delay, and is given up after some restarts:
+// it is failed, with what reads it, and keeps its last good epoch. A failed commit
+// takes the graph back too, and its writes get the error. State is only loaded
+// into the plan that wrote it, which a fingerprint tells.
+//
+// DROP, cancellation and Close never wait for a job that is stuck: they halt it,
+// which cuts it off the change streams at once, and a halted job's work of the
+// current epoch is not committed. They wait at most for a commit under way.
+//
 // Lock order: Engine.ddl, then graph.mu, then leaf locks. A graph's structure
-// changes only while the graph is at rest, between two cycles.
+// grows only while the graph is at rest, between two cycles; halting a job needs
+// no rest.
 package engine
