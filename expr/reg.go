@@ -35,13 +35,17 @@ func RegResolve(c CatalogInfo) func(t types.T, name string) (int64, error) {
 	return func(t types.T, name string) (int64, error) {
 		switch t.ID {
 		case types.Regtype:
-			n := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "pg_catalog.")
+			n := strings.ToLower(strings.TrimSpace(name))
+			n = strings.TrimPrefix(strings.TrimPrefix(n, `"pg_catalog".`), "pg_catalog.")
 			elem, isArray := strings.CutSuffix(n, "[]")
 			if x, ok := types.ByName(strings.Trim(elem, `"`)); ok {
 				if isArray {
 					x = types.ArrayOf(x.ID)
 				}
 				return int64(x.OID()), nil
+			}
+			if oid, ok := pseudoTypes[strings.Trim(n, `"`)]; ok {
+				return int64(oid), nil
 			}
 			return 0, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name)
 		case types.Regclass:

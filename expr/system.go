@@ -50,6 +50,7 @@ func systemFuncs() []*Func {
 		volatile(safe(fn("gen_random_uuid", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
 		volatile(safe(fn("uuid_generate_v4", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
 		safe(fn("pg_size_pretty", ts(tI8), tText, func(r *row) error { return r.putS(sizePretty(r.i8(0))) })),
+		fn("pg_size_pretty", ts(tNum), tText, numericSizePretty),
 		stable(safe(fn("pg_encoding_to_char", ts(tI4), tName, func(r *row) error {
 			return r.putS(map[bool]string{true: "UTF8", false: ""}[r.i4(0) == 6])
 		}))),
@@ -123,8 +124,18 @@ func pseudoName(oid uint32) (string, bool) {
 			return ParamName(t), true
 		}
 	}
+	for name, o := range pseudoTypes {
+		if o == oid {
+			return name, true
+		}
+	}
 	return "", false
 }
+
+// pseudoTypes are types of PostgreSQL that no value has here, but that clients
+// compare the types of functions with.
+var pseudoTypes = map[string]uint32{"any": 2276, "cstring": 2275, "event_trigger": 3838, "fdw_handler": 3115, "internal": 2281,
+	"language_handler": 2280, "trigger": 2279, "void": 2278}
 
 func currentSetting(r *row, missingOK bool) error {
 	s := r.c.session()
@@ -161,6 +172,19 @@ func newUUID() types.UUIDValue {
 	rand.Read(u[:]) // never fails: the runtime ends the process instead
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 	return u
+}
+
+// numericSizePretty shows small sizes with their fraction.
+func numericSizePretty(r *row) error {
+	d := r.dec(0)
+	n, ok := d.Trunc(0).Int64()
+	switch {
+	case !ok:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "size is out of range: %s", d)
+	case n > -10*1024 && n < 10*1024:
+		return r.putS(d.String() + " bytes")
+	}
+	return r.putS(sizePretty(n))
 }
 
 func sizePretty(n int64) string {

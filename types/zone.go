@@ -136,7 +136,12 @@ func LoadZone(name string) (*Zone, error) {
 	if z := loadNamed(n); z != nil {
 		return z, nil
 	}
-	if i := strings.IndexAny(n, "+-0123456789"); i >= 0 && isAlpha(n[:i]) {
+	i := strings.IndexAny(n, "+-0123456789")
+	posix := i >= 0 && isAlpha(n[:i])
+	if end := strings.IndexByte(n, '>'); end > 1 && n[0] == '<' && end+1 < len(n) {
+		i, posix = end+1, true // the name stands in <>: <+02>-02
+	}
+	if posix {
 		rest := n[i:]
 		if rest[0] != '+' && rest[0] != '-' {
 			rest = "+" + rest
