@@ -260,10 +260,7 @@ func (s *Session) resolveReg(t types.T, name string) (int64, error) {
 		}
 		return 0, undefined("schema", name)
 	case types.Regtype:
-		if ty, ok := types.ByName(strings.ToLower(strings.TrimPrefix(name, "pg_catalog."))); ok {
-			return int64(ty.OID()), nil
-		}
-		return 0, undefined("type", name)
+		return expr.RegResolve(i)(t, name)
 	}
 	return 0, undefined("function", name)
 }
@@ -277,11 +274,7 @@ func (s *Session) regName(t types.T, oid int64) (string, bool) {
 	case types.Regnamespace:
 		return i.NamespaceName(uint32(oid))
 	case types.Regtype:
-		ty, ok := types.ByOID(uint32(oid))
-		if !ok {
-			return "", false
-		}
-		return ty.String(), true
+		return expr.RegName(i)(t, oid)
 	}
 	return "", false
 }

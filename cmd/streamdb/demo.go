@@ -103,7 +103,7 @@ auctions to Kafka (an embedded broker) exactly once. Connect with
 and try:
 
   SHOW MATERIALIZED VIEWS;
-  SELECT * FROM busiest;              -- again and again, or \watch 1
+  SELECT * FROM busiest ORDER BY bids DESC \watch 1   -- Ctrl-C ends it
   SELECT * FROM price_per_category ORDER BY category;
   SHOW SINKS;
   SELECT * FROM deliveries;           -- what a reader of the Kafka topic sees
