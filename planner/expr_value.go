@@ -118,9 +118,17 @@ func (b *binder) nullIf(ec *exprContext, e *sql.NullIf) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The value is the left argument as the operator takes it: 1 is numeric in
+	// NULLIF(1, 2.2), and varchar is text.
 	l := xs[0]
-	if l.Type().ID == types.Unknown {
-		l = eq.(*expr.Call).Args[0]
+	if call, ok := eq.(*expr.Call); ok && len(call.Args) == 2 {
+		switch to := call.Args[0].Type(); {
+		case l.Type().ID == types.Unknown, to.ID == types.Numeric, to.ID == types.Float8 && l.Type().ID != types.Float4:
+			l = call.Args[0]
+		}
+	}
+	if l.Type().ID == types.Varchar {
+		l = &expr.Cast{Arg: l, To: types.TText}
 	}
 	return &expr.Case{Whens: []expr.When{{Cond: eq, Then: &expr.Const{Typ: l.Type()}}}, Else: l, Typ: l.Type()}, nil
 }

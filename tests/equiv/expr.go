@@ -23,9 +23,10 @@ type relation struct {
 
 // column is a value in scope: a name, or a node that every use shares.
 type column struct {
-	name   string
-	kind   kind
-	shared *node
+	name    string
+	kind    kind
+	shared  *node
+	notNull bool
 }
 
 // scope is what expressions may refer to.
@@ -62,6 +63,7 @@ func form(format string, args ...kind) rule { return rule{format, args} }
 // rules are the expressions that cannot fail on the values generated here.
 var rules = map[kind][]rule{
 	kInt: {
+		form("(@ # 5)", kInt), form("(@ | 1)", kInt), form("(~ @)", kInt), form("bit_length(@)", kText), form("extract(isodow from @)::int", kDate), form("extract(week from @)::int", kDate), form("regexp_count(@, 'a')", kText), form("array_position(ARRAY[1, 2, 3], @)", kInt), form("array_length(string_to_array(@, 'b'), 1)", kText), form("gcd(@, 6)", kInt), form("trunc(@)::int", kNum), form("@::int", kNum), form("(@::text)::int", kInt), form("extract(quarter from @)::int", kTime), form("length(format('%L', @))", kText), form("(@ >> 1)", kInt), form("@::smallint::int", kInt), form("extract(doy from @)::int", kDate),
 		form("(@ + @)", kInt, kInt), form("(@ - @)", kInt, kInt), form("(@ * 2)", kInt), form("(@ % 3)", kInt), form("(@ / 2)", kInt),
 		form("(- @)", kInt), form("abs(@)", kInt), form("length(@)", kText), form("@::int", kBool), form("sign(@::float8)::int", kInt),
 		form("(@ - @)", kDate, kDate), form("extract(day from @)::int", kDate), form("extract(dow from @)::int", kTime),
@@ -75,17 +77,20 @@ var rules = map[kind][]rule{
 		form("(@ % 4)", kBig), form("abs(@)", kBig), form("(@ << 1)", kBig), form("(- @)", kBig),
 	},
 	kNum: {
+		form("(@ ->> 'k')::numeric", kJSON), form("round(@)", kNum), form("power(@, 2)", kNum), form("extract(second from @)", kTime), form("@::numeric(6,3)", kInt), form("mod(@, 2.5)", kNum), form("round(@ / 3, 3)", kNum), form("@::float8::numeric", kFloat), form("min_scale(@)::numeric", kNum), form("trim_scale(@)", kNum),
 		form("@::numeric", kInt), form("(@ + @)", kNum, kNum), form("(@ - @)", kNum, kNum), form("(@ * @)", kNum, kNum), form("(@ / 4)", kNum),
 		form("round(@, 1)", kNum), form("abs(@)", kNum), form("floor(@)", kNum), form("ceil(@)", kNum), form("trunc(@)", kNum), form("(@ % 1.5)", kNum),
 		form("(@ + @)", kNum, kInt), form("sign(@)", kNum), form("extract(year from @)", kDate), form("@::numeric(10,1)", kNum), form("(@ * 1.50)", kNum),
 		form("extract(epoch from @)", kTime), form("(- @)", kNum), form("div(@, 2)", kNum),
 	},
 	kFloat: {
+		form("@::text::float8", kInt), form("ceil(@)", kFloat), form("sign(@)", kFloat), form("extract(epoch from (@ - @))::float8", kTime, kTime), form("power(@, 2)", kInt), form("@::real::float8", kFloat), form("greatest(@, 'NaN'::float8)", kFloat),
 		form("@::float8", kInt), form("(@ + @)", kFloat, kFloat), form("(@ - @)", kFloat, kFloat), form("(@ * 0.5)", kFloat), form("(@ / 4)", kFloat),
 		form("abs(@)", kFloat), form("floor(@)", kFloat), form("trunc(@)", kFloat), form("(@ + @)", kFloat, kInt), form("@::float8", kNum),
 		form("date_part('month', @)", kDate), form("sqrt(abs(@))", kInt), form("round(@)", kFloat),
 	},
 	kText: {
+		form("(@ #>> '{z,0}')", kJSON), form("(@ - @)::text", kTime, kTime), form("(@ - @)::text", kDate, kTime), form("age(@, @)::text", kTime, kTime), form("to_char(@, 'FM990.00')", kNum), form("to_char(@, 'Dy DD Mon YYYY')", kDate), form("to_hex(@)", kInt), form("substring(@ from '[ab]')", kText), form("encode(convert_to(@, 'UTF8'), 'hex')", kText), form("ARRAY[@, @]::text", kInt, kInt), form("ROW(@, @)::text", kInt, kText), form("string_to_array(@, 'b')::text", kText), form("jsonb_build_object('a', @, 'b', @)::text", kNum, kDate), form("@::time::text", kTime), form("justify_hours(@ - @)::text", kTime, kTime), form("@::char(3)::text", kText), form("@::text", kNum), form("nullif(@, '')", kText), form("quote_ident(@)", kText), form("left(@, @ % 3)", kText, kInt), form("(ARRAY[@, @] || @)::text", kInt, kInt, kInt), form("to_json(@)::text", kText), form("jsonb_pretty(@)", kJSON),
 		form("(@ || @)", kText, kText), form("upper(@)", kText), form("lower(@)", kText), form("substr(@, 1, 2)", kText), form("replace(@, 'a', 'zz')", kText),
 		form("trim(@)", kText), form("@::text", kInt), form("@::text", kBool), form("@::text", kDate), form("left(@, 1)", kText), form("right(@, -1)", kText),
 		form("lpad(@, 4, '*')", kText), form("rpad(@, 3, '-')", kText), form("reverse(@)", kText), form("split_part(@, 'b', 1)", kText),
@@ -97,6 +102,7 @@ var rules = map[kind][]rule{
 		form("jsonb_typeof(@)", kJSON), form("@::text", kJSON), form("quote_literal(@)", kText), form("array_to_string(ARRAY[@, @], ',', '?')", kText, kText),
 	},
 	kBool: {
+		form("(@ >= ALL (ARRAY[@, @]))", kInt, kInt, kInt), form("(@ IN (@, @))", kText, kText, kText), form("((@, @) IN ((@, @), (3, 'a')))", kInt, kText, kInt, kText), form("((@, @) >= (@, @))", kDate, kInt, kDate, kInt), form("(@ !~ '^a')", kText), form("(@ ~* 'A')", kText), form("(ARRAY[@, 2] && ARRAY[@])", kInt, kInt), form("(ARRAY[@] <= ARRAY[@])", kInt, kInt), form("((@, @) OVERLAPS (@, @))", kDate, kDate, kDate, kDate), form("(@ BETWEEN @ AND @)", kTime, kTime, kTime), form("(@ BETWEEN @ AND @)", kText, kText, kText), form("(ROW(@, @) IS NOT NULL)", kInt, kText), form("(@ LIKE 'x!_%' ESCAPE '!')", kText), form("@::bool", kInt), form("(@ > @)", kJSON, kJSON), form("(@ - @ > interval '1 day')", kTime, kTime), form("(@ <> '')", kText),
 		form("(@ AND @)", kBool, kBool), form("(@ OR @)", kBool, kBool), form("(NOT @)", kBool), form("(@ IS TRUE)", kBool), form("(@ IS NOT FALSE)", kBool),
 		form("(@ IS UNKNOWN)", kBool), form("(@ LIKE 'a%')", kText), form("(@ LIKE @)", kText, kText), form("(@ NOT LIKE '%b_')", kText), form("(@ ILIKE 'A%')", kText),
 		form("(@ BETWEEN @ AND @)", kInt, kInt, kInt), form("(@ NOT BETWEEN @ AND @)", kNum, kNum, kNum), form("(@ BETWEEN SYMMETRIC @ AND @)", kInt, kInt, kInt),
@@ -106,14 +112,17 @@ var rules = map[kind][]rule{
 		form("(@ < @)", kDate, kTime), form("(@ = @)", kFloat, kInt), form("(@::text = @)", kInt, kText),
 	},
 	kDate: {
+		form("@::date", kTime), form("(@ + 7)", kDate), form("to_date(to_char(@, 'YYYYMMDD'), 'YYYYMMDD')", kDate), form("(date '2024-01-01' + @ % 9)", kInt), form("@::text::date", kDate),
 		form("(@ + @ % 30)", kDate, kInt), form("(@ - 1)", kDate), form("@::date", kTime), form("date_trunc('month', @)::date", kDate), form("(@ + interval '1 month')::date", kDate),
 		form("make_date(2000 + abs(@ % 50), 2, 3)", kInt),
 	},
 	kTime: {
+		form("date_trunc('week', @)", kTime), form("(@ + make_interval(0, 0, 0, @ % 9))", kTime, kInt), form("date_trunc('year', @)", kTime), form("(@ - (@ - @))", kTime, kTime, kTime), form("@::timestamptz::timestamp", kTime), form("to_timestamp(@ % 1000)::timestamp", kInt), form("(@ AT TIME ZONE 'Europe/Paris' AT TIME ZONE 'UTC')", kTime),
 		form("(@ + interval '36 hours')", kTime), form("date_trunc('hour', @)", kTime), form("@::timestamp", kDate), form("(@ - interval '1 month')", kTime),
 		form("(@ + @ % 20 * interval '1 day')", kTime, kInt), form("(@ + time '10:30')", kDate), form("date_bin('15 minutes', @, '2000-01-01')", kTime),
 	},
 	kJSON: {
+		form("to_jsonb(@)", kNum), form("to_jsonb(@)", kDate), form("to_jsonb(@)", kTime), form("jsonb_set(jsonb_build_object('k', @), '{k}', to_jsonb(@), true)", kText, kInt), form("(jsonb_build_object('k', @, 'l', 1) - 'k')", kText), form("(@ #> '{z}')", kJSON), form("to_jsonb(ARRAY[@, @])", kInt, kInt), form("jsonb_build_object('q', @, 'r', @)", kText, kFloat),
 		form("jsonb_build_object('k', @)", kInt), form("to_jsonb(@)", kText), form("(@ -> 'k')", kJSON), form("jsonb_build_array(@, @)", kInt, kText), form("to_jsonb(@)", kInt),
 		form("(@ || jsonb_build_object('x', @))", kJSON, kBool), form("jsonb_strip_nulls(@)", kJSON),
 	},

@@ -27,6 +27,13 @@ func (g *gen) fromItem(depth int) (*node, []column) {
 		q, cols := g.query(nil, depth-1, nil)
 		return typed(kFrom, "(@) AS "+a, q), qualified(a, cols)
 	}
+	switch g.r.IntN(40) {
+	case 0:
+		row := func() *node { return seq("(@, @)", g.literal(kInt), g.literal(kText)) }
+		return typed(kFrom, "(VALUES @) AS "+a+"(i0, s0)", list("", ", ", 1, []*node{row(), row(), row()})), qualified(a, []column{{name: "i0", kind: kInt}, {name: "s0", kind: kText}})
+	case 1:
+		return typed(kFrom, "generate_series(1, 4) AS "+a+"(i0)"), qualified(a, []column{{name: "i0", kind: kInt}})
+	}
 	rel := pick(g, g.relations)
 	return typed(kFrom, rel.name+" AS "+a), qualified(a, rel.cols)
 }

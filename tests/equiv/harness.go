@@ -77,7 +77,7 @@ func (h *harness) close() {
 
 // clear drops everything on both servers.
 func (h *harness) clear() error {
-	if _, err := query(h.pg, "ROLLBACK; DROP SCHEMA public CASCADE; CREATE SCHEMA public; SET client_min_messages = error"); err != nil {
+	if _, err := query(h.pg, "ROLLBACK; DROP SCHEMA public CASCADE; CREATE SCHEMA public; SET client_min_messages = error; SET jit = off"); err != nil {
 		return err
 	}
 	if !h.server.Alive() || h.sdb.IsClosed() {

@@ -40,8 +40,9 @@ func (g *gen) newCase(views int) *testCase {
 	for i := range 2 + g.r.IntN(3) {
 		c.tables = append(c.tables, g.table(fmt.Sprintf("t%d", i+1)))
 	}
-	n := 3 + g.r.IntN(8)
-	for range n {
+	n := 4 + g.r.IntN(7)
+	c.steps = append(c.steps, g.fill(c.tables))
+	for range n - 1 {
 		c.steps = append(c.steps, g.transaction(c.tables))
 	}
 	for _, t := range c.tables {
@@ -59,6 +60,21 @@ func (g *gen) newCase(views int) *testCase {
 	return c
 }
 
+// fill is a transaction that gives every table some rows.
+func (g *gen) fill(tables []*table) *node {
+	var stmts []*node
+	for _, t := range tables {
+		var rows []*node
+		for range 5 + g.r.IntN(8) {
+			rows = append(rows, text(g.row(t)))
+		}
+		stmts = append(stmts, seq("INSERT INTO "+t.name+" VALUES @", list("", ", ", 1, rows)))
+	}
+	n := list("", ";\n", 0, stmts)
+	n.optional = true
+	return n
+}
+
 func (g *gen) table(name string) *table {
 	t := &table{relation: relation{name: name}, key: g.chance(55)}
 	var defs []*node
@@ -68,11 +84,12 @@ func (g *gen) table(name string) *table {
 	}
 	for _, c := range columnPool {
 		if g.chance(45) || len(t.cols) == 0 {
-			t.cols = append(t.cols, c)
 			def := c.name + " " + sqlTypes[c.kind]
 			if g.chance(10) {
 				def += " NOT NULL"
+				c.notNull = true
 			}
+			t.cols = append(t.cols, c)
 			defs = append(defs, text(def))
 		}
 	}
@@ -98,6 +115,10 @@ func (g *gen) view(name string, at int, before []*view) *view {
 func (g *gen) transaction(tables []*table) *node {
 	var stmts []*node
 	for range pick(g, []int{1, 1, 2, 4}) {
+		if g.chance(12) {
+			stmts = append(stmts, g.changeFrom(pick(g, tables), pick(g, tables)))
+			continue
+		}
 		stmts = append(stmts, g.change(pick(g, tables)))
 	}
 	n := list("", ";\n", 0, stmts)
@@ -109,8 +130,8 @@ func (g *gen) change(t *table) *node {
 	s := &scope{cols: t.cols}
 	g.budget = 0
 	where := text("")
-	if g.chance(85) {
-		where = opt(" WHERE @", g.expr(s, kBool, 1))
+	if g.chance(94) {
+		where = opt(" WHERE @", g.comparison(s, 1))
 	}
 	switch c := g.r.IntN(10); {
 	case c < 6:
@@ -140,6 +161,32 @@ func (g *gen) change(t *table) *node {
 	return seq("UPDATE "+t.name+" SET @@", list("", ", ", 1, sets), where)
 }
 
+// changeFrom is a change of t that reads another table, at most one row of it
+// for each row of t.
+func (g *gen) changeFrom(t, from *table) *node {
+	var shared []column
+	for _, c := range t.cols {
+		if count(from.cols, c.name) > 0 && c.kind != kJSON {
+			shared = append(shared, c)
+		}
+	}
+	if len(shared) == 0 {
+		return g.change(t)
+	}
+	c := pick(g, shared).name
+	s := &scope{cols: qualified("o", from.cols)}
+	cond := opt(" AND @", g.expr(s, kBool, 1))
+	switch {
+	case g.chance(40):
+		return seq("DELETE FROM "+t.name+" AS x USING "+from.name+" AS o WHERE x."+c+" = o."+c+"@", cond)
+	case g.chance(30) && c != "id":
+		return seq("UPDATE " + t.name + " AS x SET " + c + " = (SELECT max(o." + c + ") FROM " + from.name + " AS o WHERE o." + c + " <= x." + c + ") WHERE x." + c + " IS NOT NULL")
+	case t.key:
+		return seq("DELETE FROM "+t.name+" AS x WHERE x."+c+" IN (SELECT o."+c+" FROM "+from.name+" AS o WHERE @)", g.expr(s, kBool, 1))
+	}
+	return seq("INSERT INTO "+t.name+" ("+c+") SELECT o."+c+" FROM "+from.name+" AS o WHERE @ ORDER BY 1 LIMIT 3", g.expr(s, kBool, 1))
+}
+
 func (g *gen) insert(t *table) *node {
 	var rows []*node
 	for range 1 + g.r.IntN(5) {
@@ -164,7 +211,7 @@ func (g *gen) row(t *table) string {
 		case c.name == "id":
 			t.lastID++
 			values = append(values, fmt.Sprint(t.lastID))
-		case g.chance(18):
+		case !c.notNull && g.chance(18):
 			values = append(values, "NULL")
 		default:
 			values = append(values, g.constant(c.kind))

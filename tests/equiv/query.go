@@ -30,7 +30,7 @@ func (g *gen) setOperation(want []kind, depth int, outer *scope) (*node, []colum
 	if want == nil {
 		want = g.kinds(&scope{cols: pick(g, g.relations).cols})
 	}
-	op := pick(g, []string{"UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL", "UNION ALL"})
+	op := pick(g, []string{"UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL", "EXCEPT ALL", "UNION ALL", "UNION"})
 	left, cols := g.query(want, depth-1, outer)
 	right, _ := g.query(want, depth-1, outer)
 	return typed(kQuery, "(@)\n"+op+"\n(@)", left, right), cols
@@ -48,7 +48,7 @@ func (g *gen) withQuery(want []kind, depth int) (*node, []column) {
 func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column) {
 	from, s := g.from(depth, outer)
 	where := text("")
-	if g.chance(50) {
+	if g.chance(40) {
 		where = opt("\nWHERE @", g.conjunction(s))
 	}
 	shape := g.r.IntN(100)
@@ -71,9 +71,12 @@ func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column
 }
 
 func (g *gen) conjunction(s *scope) *node {
-	parts := []*node{g.expr(s, kBool, 2)}
-	for g.chance(30) {
-		parts = append(parts, g.expr(s, kBool, 1))
+	parts := []*node{g.comparison(s, 2)}
+	if g.chance(15) {
+		parts = []*node{g.expr(s, kBool, 3)}
+	}
+	for g.chance(20) {
+		parts = append(parts, g.comparison(s, 1))
 	}
 	return list("", " AND ", 1, parts)
 }
@@ -120,7 +123,7 @@ func (g *gen) grouped(want []kind, from, where *node, s *scope) (*node, []column
 	}
 	items, cols := g.items(want, group)
 	having := text("")
-	if g.chance(25) {
+	if g.chance(15) {
 		having = opt("\nHAVING @", g.expr(group, kBool, 2))
 	} else if len(keys) == 0 {
 		// A query without keys and aggregates would not be grouped at all.
@@ -135,13 +138,13 @@ func (g *gen) topN(want []kind, from, where *node, s *scope) (*node, []column) {
 	for _, i := range g.r.Perm(len(items.parts)) {
 		keys = append(keys, seq("@"+g.direction(), items.parts[i].parts[0]))
 	}
-	limit := opt(fmt.Sprintf("\nLIMIT %d", g.r.IntN(6)))
+	limit := opt(fmt.Sprintf("\nLIMIT %d", g.r.IntN(8)))
 	if g.chance(15) {
 		limit = opt(fmt.Sprintf("\nFETCH FIRST %d ROWS WITH TIES", 1+g.r.IntN(4)))
 	}
 	offset := text("")
 	if g.chance(40) {
-		offset = opt(fmt.Sprintf("\nOFFSET %d", g.r.IntN(4)))
+		offset = opt(fmt.Sprintf("\nOFFSET %d", g.r.IntN(3)))
 	}
 	return typed(kQuery, "SELECT @\nFROM @@\nORDER BY @@@", items, from, where, list("", ", ", 1, keys), offset, limit), cols
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // failure is one answer that is not PostgreSQL's.
@@ -22,9 +23,11 @@ var errInvalid = errors.New("not valid on PostgreSQL")
 
 // stats count what a run did.
 type stats struct {
-	queries, refused, failedOnPostgres     int
-	views, compared, numericShown, skipped int
-	unsupported                            map[string]int
+	queries, refused, failedOnPostgres   int
+	views, compared, empty, numericShown int
+	unsupported                          map[string]int
+	slowest                              time.Duration // of a statement on StreamDB
+	slow                                 string        // its SQL
 }
 
 // runner applies a case to both servers.
@@ -121,7 +124,7 @@ func (x *runner) createViews(at int) error {
 			x.stats.unsupported["PostgreSQL: "+reason(err)]++
 			continue
 		}
-		_, err := query(x.h.sdb, "CREATE MATERIALIZED VIEW "+v.name+" AS "+q)
+		_, err := x.timed("CREATE MATERIALIZED VIEW " + v.name + " AS " + q)
 		if err == nil {
 			x.h.made = append(x.h.made, "DROP MATERIALIZED VIEW "+v.name)
 			x.stats.views++
@@ -142,6 +145,16 @@ func (x *runner) createViews(at int) error {
 		}
 	}
 	return nil
+}
+
+// timed runs a statement on StreamDB and remembers the slowest.
+func (x *runner) timed(sql string) (*answer, error) {
+	start := time.Now()
+	a, err := query(x.h.sdb, sql)
+	if took := time.Since(start); took > x.stats.slowest {
+		x.stats.slowest, x.stats.slow = took, sql
+	}
+	return a, err
 }
 
 // gone is the failure of a server that died, hangs, or hung up. Nothing after
@@ -201,7 +214,7 @@ func (x *runner) step(tx *node) error {
 		counts = append(counts, a.count)
 	}
 	for i, s := range stmts {
-		a, err := query(x.h.sdb, s)
+		a, err := x.timed(s)
 		if err == nil && a.count == counts[i] {
 			continue
 		}
@@ -269,7 +282,7 @@ func (x *runner) checkTables() {
 }
 
 func (x *runner) compare(v *view, place, sql string, want *answer) {
-	got, err := query(x.h.sdb, sql)
+	got, err := x.timed(sql)
 	f := &failure{view: v.name, sql: sql, want: want.rows}
 	switch {
 	case err != nil && x.unsupported(err):
@@ -284,6 +297,9 @@ func (x *runner) compare(v *view, place, sql string, want *answer) {
 		return
 	}
 	x.stats.compared++
+	if len(want.rows) == 0 {
+		x.stats.empty++
+	}
 	diff, shown := difference(want, got)
 	if shown {
 		x.stats.numericShown++
