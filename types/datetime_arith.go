@@ -122,13 +122,9 @@ func Age(a, b int64) (IntervalValue, error) {
 		d--
 	}
 	for d < 0 {
-		// The month borrowed from is the earlier one's, or the later one's
-		// when the arguments came in the other order.
-		if neg {
-			d += daysIn(y1, m1)
-		} else {
-			d += daysIn(y2, m2)
-		}
+		// The month borrowed from is that of the earlier time, in either
+		// order of the arguments.
+		d += daysIn(y2, m2)
 		m--
 	}
 	for m < 0 {
