@@ -100,10 +100,10 @@ auctions to Kafka (an embedded broker) exactly once. Connect with
 
   ` + connectHint(addr) + `
 
-and try:
+and try (Ctrl-C ends a \watch):
 
   SHOW MATERIALIZED VIEWS;
-  SELECT * FROM busiest ORDER BY bids DESC \watch 1   -- Ctrl-C ends it
+  SELECT * FROM busiest ORDER BY bids DESC \watch 1
   SELECT * FROM price_per_category ORDER BY category;
   SHOW SINKS;
   SELECT * FROM deliveries;           -- what a reader of the Kafka topic sees
