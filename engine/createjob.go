@@ -186,6 +186,12 @@ func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 			return nil, err
 		}
 		return e.newJob(o.OID, jobName(o), st.Root, parallelism(o.Settings), s, policy(o.Settings), nil)
+	case *catalog.Index:
+		root, err := planIndex(snap, o)
+		if err != nil {
+			return nil, err
+		}
+		return e.newJob(o.OID, jobName(o), root, 1, e.frozenSession(nil, nil), onErrorFail, nil)
 	case *catalog.Sink:
 		s := e.frozenSession(o.SearchPath, o.Settings)
 		st, err := (&planner.Planner{Cat: snap, Session: s}).PlanSink(o)
@@ -309,7 +315,7 @@ func (e *Engine) makeSink(o *catalog.Sink) (connector.Sink, error) {
 	if d.Sink == nil {
 		return nil, pgerr.Unsupported("connector \""+d.Name+"\" as a sink", "It can be used with CREATE SOURCE.")
 	}
-	spec := connector.SinkSpec{ID: o.OID, Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
+	spec := connector.SinkSpec{Instance: e.instance, ID: o.OID, Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
 		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions), Key: o.Key}
 	for _, c := range o.Columns {
 		spec.Columns = append(spec.Columns, connector.Column{Name: c.Name, Typ: c.Type})
@@ -371,6 +377,11 @@ func knownOption(d connector.Definition, name string) error {
 	names := make([]string, len(d.Options))
 	for i, o := range d.Options {
 		if names[i] = o.Name; o.Name == name {
+			return nil
+		}
+	}
+	for _, p := range d.Prefixes {
+		if strings.HasPrefix(name, p.Name) {
 			return nil
 		}
 	}

@@ -60,7 +60,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.CreateSink:
 		return "CREATE SINK", func(ctx context.Context, pl *planner.Planner) error { return s.createSink(ctx, pl, p.st, st) }, nil
 	case *sql.CreateIndex:
-		return "CREATE INDEX", func(_ context.Context, pl *planner.Planner) error { return s.createIndex(pl, p.st, st) }, nil
+		return "CREATE INDEX", func(ctx context.Context, pl *planner.Planner) error { return s.createIndex(ctx, pl, p.st, st) }, nil
 	case *sql.Drop:
 		return "DROP " + strings.ToUpper(st.Kind), func(context.Context, *planner.Planner) error { return s.drop(st) }, nil
 	case *sql.Alter:
@@ -400,7 +400,7 @@ func (s *Session) sinkKey(o *catalog.Sink) error {
 	return nil
 }
 
-func (s *Session) createIndex(pl *planner.Planner, src *statement, st *sql.CreateIndex) error {
+func (s *Session) createIndex(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateIndex) error {
 	ix, err := pl.BindCreateIndex(st)
 	if err != nil {
 		return err
@@ -409,11 +409,11 @@ func (s *Session) createIndex(pl *planner.Planner, src *statement, st *sql.Creat
 	if skip, err := s.place(&ix.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
-	if ix.Unique {
-		return pgerr.Unsupported("a unique index", "Declare a PRIMARY KEY on the table.")
+	if s.eng.cat.Current().Get(ix.Schema, ix.Name) != nil {
+		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", ix.Name)
 	}
 	s.eng.cat.Assign(ix)
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: ix})
+	return s.eng.createJob(ctx, ix)
 }
 
 // drop removes objects, dependents first, jobs stopped before their storage goes.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,10 @@ type Engine struct {
 	cancel context.CancelFunc
 	start  time.Time
 
+	// instance is a random name of this data directory, so that what it writes
+	// elsewhere is never taken for another's.
+	instance string
+
 	// ddl serialises statements that change the catalog or the graphs. It is not
 	// held while a new view catches up.
 	ddl sync.Mutex
@@ -100,12 +105,30 @@ func Open(cfg Config) (*Engine, error) {
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}}
 	e.epoch.Store(uint64(st.LastEpoch()))
-	if err := e.recover(); err != nil {
+	if err = e.loadInstance(); err == nil {
+		err = e.recover()
+	}
+	if err != nil {
 		cancel()
 		st.Close()
 		return nil, err
 	}
 	return e, nil
+}
+
+// loadInstance reads the name of the data directory, or gives a new one its name.
+func (e *Engine) loadInstance() error {
+	key := []byte("instance")
+	v, ok, err := e.store.MetaGet(key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		v = []byte(rand.Text())
+		err = e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: key, Val: v}}})
+	}
+	e.instance = string(v)
+	return err
 }
 
 // Close stops every job at its last committed epoch and closes the store. What is

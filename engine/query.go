@@ -123,7 +123,16 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 
 func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) error) error {
 	ts := columnTypes(o.Cols())
-	key := storageKey(o)
+	rel, key, whole := s.Rel, storageKey(o), s.Index == 0
+	if !whole {
+		ix := r.indexFor(s)
+		if ix == nil {
+			all := *s
+			all.Index, all.Prefix, all.Lo, all.Hi = 0, nil, nil, nil
+			return r.scanStored(&all, o, f)
+		}
+		rel, key = ix.OID, indexKey(ix, o)
+	}
 	lo, hi, empty, err := r.keyRange(s, ts, key)
 	if err != nil || empty {
 		return err
@@ -137,13 +146,13 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 		return f(view)
 	}
 	own := r.own[s.Rel]
-	if own == nil && len(s.Prefix) == len(key) && lo != nil {
-		return r.getRow(s.Rel, ts, lo, narrow)
+	if own == nil && whole && len(s.Prefix) == len(key) && lo != nil {
+		return r.getRow(rel, ts, lo, narrow)
 	}
 	if own == nil {
-		return scanRows(r.snap, s.Rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, narrow)
+		return scanRows(r.snap, rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, narrow)
 	}
-	if err := scanRows(r.snap, s.Rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
+	if err := scanRows(r.snap, rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
 		return err
 	}
 	return plus(own, narrow)
@@ -160,7 +169,7 @@ func (r *run) isPointRead(n plan.Node) bool {
 			n = x.Input
 		case *plan.Scan:
 			rel, ok := r.cat.ByOID(x.Rel).(catalog.Relation)
-			return ok && x.Prefix != nil && len(x.Prefix) == len(storageKey(rel))
+			return ok && x.Index == 0 && x.Prefix != nil && len(x.Prefix) == len(storageKey(rel))
 		default:
 			return false
 		}
@@ -181,33 +190,45 @@ func (r *run) getRow(rel uint32, ts []types.T, key []byte, f func(*vec.Chunk) er
 	return f(c)
 }
 
-// keyRange turns the scan's key prefix into a range of storage keys. empty means
-// that no row can match.
+// keyRange turns the scan's key prefix and bounds into a range of storage keys.
+// empty means that no row can match.
 func (r *run) keyRange(s *plan.Scan, ts []types.T, key []int) (lo, hi []byte, empty bool, err error) {
-	if len(s.Prefix) == 0 || key == nil || s.Index != 0 {
+	if key == nil || (len(s.Prefix) == 0 && s.Lo == nil && s.Hi == nil) {
 		return nil, nil, false, nil
 	}
-	kts := make([]types.T, len(s.Prefix))
-	cols := make([]int, len(s.Prefix))
-	for i := range s.Prefix {
-		kts[i], cols[i] = ts[key[i]], i
-	}
-	c := vec.NewChunk(kts, 1)
-	ec := &expr.Ctx{Session: &r.s.expr}
+	var prefix []byte
 	for i, e := range s.Prefix {
-		d, err := expr.EvalConst(ec, e)
-		if err != nil {
-			return nil, nil, false, err
+		if prefix, empty, err = r.appendKeyPart(prefix, ts[key[i]], e); empty || err != nil {
+			return nil, nil, empty, err
 		}
-		if d == nil {
-			return nil, nil, true, nil
-		}
-		c.Cols[i].AppendDatum(d)
 	}
-	c.Rows = 1
-	lo = vec.AppendKey(nil, c, cols, nil, nil, 0)
-	hi = append(append([]byte(nil), lo...), 0xff)
+	lo, hi = prefix, append(append([]byte(nil), prefix...), 0xff)
+	if n := len(s.Prefix); n < len(key) {
+		if s.Lo != nil {
+			if lo, empty, err = r.appendKeyPart(append([]byte(nil), prefix...), ts[key[n]], s.Lo); empty || err != nil {
+				return nil, nil, empty, err
+			}
+		}
+		if s.Hi != nil {
+			if hi, empty, err = r.appendKeyPart(append([]byte(nil), prefix...), ts[key[n]], s.Hi); empty || err != nil {
+				return nil, nil, empty, err
+			}
+			hi = append(hi, 0xff)
+		}
+	}
 	return lo, hi, false, nil
+}
+
+// appendKeyPart appends the key form of a constant; empty if it is NULL, which
+// equals nothing.
+func (r *run) appendKeyPart(dst []byte, t types.T, e expr.Expr) (key []byte, empty bool, err error) {
+	d, err := expr.EvalConst(&expr.Ctx{Session: &r.s.expr}, e)
+	if err != nil || d == nil {
+		return dst, d == nil && err == nil, err
+	}
+	c := vec.NewChunk([]types.T{t}, 1)
+	c.AppendRow(1, d)
+	return vec.AppendKey(dst, c, []int{0}, nil, nil, 0), false, nil
 }
 
 // minus leaves out of stored rows those the transaction has removed; rows it

@@ -64,7 +64,7 @@ func (e *Engine) jobObjects() (out []catalog.Object) {
 	var order []uint32
 	snap.Objects(func(o catalog.Object) {
 		switch o.(type) {
-		case *catalog.MatView, *catalog.Sink:
+		case *catalog.MatView, *catalog.Sink, *catalog.Index:
 			left[o.Header().OID] = o
 			order = append(order, o.Header().OID)
 		}

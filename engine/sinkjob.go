@@ -87,6 +87,11 @@ func (s *sinkJob) deliverAll(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if newest := types.Epoch(s.eng.epoch.Load()); last > newest {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sink \"%s\" has delivered epoch %d, but the data directory ends at %d", s.name, last, newest).
+			WithDetail("The data directory was restored from an earlier state, or belongs to another server.").
+			WithHint("Drop the sink and create it under another name.")
+	}
 	if last > 0 {
 		if err := s.log.Truncate(last); err != nil {
 			return err

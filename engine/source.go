@@ -47,6 +47,9 @@ func (j *job) connectSources() error {
 				return err
 			}
 			r.edge = t.inbox.Connect(leaf, true)
+			if j.fresh {
+				r.edge.AwaitFirst()
+			}
 			j.readers = append(j.readers, r)
 		}
 		if t.needsControl() {
@@ -62,6 +65,12 @@ func (r *sourceReader) run(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		end, err := r.readAll(ctx, &n)
 		if end || ctx.Err() != nil {
+			return
+		}
+		if r.task.job.fresh && len(r.at) == 0 {
+			// Nothing is committed yet: the statement that creates the job fails.
+			r.task.job.fail(err)
+			_ = r.edge.Send(exec.Message{Source: &exec.SourceProgress{}})
 			return
 		}
 		r.task.job.setSourceError(err)

@@ -52,10 +52,13 @@ type Edge struct {
 	input int
 	// unaligned edges (source readers) carry no barriers.
 	unaligned bool
-	space     sync.Cond
-	q         []Message
-	rows      int
-	barrier   *Barrier // the barrier this edge is stopped at
+	// awaited: no barrier passes before the edge's first message, so that the
+	// first epoch of a source holds the starting offsets of all its readers.
+	awaited bool
+	space   sync.Cond
+	q       []Message
+	rows    int
+	barrier *Barrier // the barrier this edge is stopped at
 }
 
 // NewInbox makes an empty inbox.
@@ -75,6 +78,10 @@ func (b *Inbox) Connect(input int, unaligned bool) *Edge {
 	b.mu.Unlock()
 	return e
 }
+
+// AwaitFirst makes barriers wait for the edge's first message. It must be called
+// before the task starts.
+func (e *Edge) AwaitFirst() { e.awaited = true }
 
 // Disconnect removes a producer. The graph must be at rest.
 func (b *Inbox) Disconnect(e *Edge) {
@@ -134,6 +141,9 @@ func (b *Inbox) aligned() *Barrier {
 	var bar *Barrier
 	for _, e := range b.edges {
 		if e.unaligned {
+			if e.awaited {
+				return nil
+			}
 			continue
 		}
 		if e.barrier == nil {
@@ -160,6 +170,7 @@ func (b *Inbox) take() (Message, int, bool) {
 			continue
 		}
 		m := e.q[0]
+		e.awaited = false
 		e.q[0] = Message{}
 		e.q = e.q[1:]
 		if len(e.q) == 0 {
