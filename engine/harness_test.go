@@ -213,10 +213,15 @@ type feedReader struct {
 	cols []int
 	at   int64
 	idle bool
+	told bool // the first batch, which tells where reading begins
 }
 
 func (r *feedReader) Close() error { return nil }
 func (r *feedReader) Read(ctx context.Context) (*connector.Batch, error) {
+	if !r.told {
+		r.told = true
+		return &connector.Batch{}, nil
+	}
 	for {
 		r.f.mu.Lock()
 		limit, grown := r.f.limit, r.f.grown

@@ -13,6 +13,10 @@ import (
 	"github.com/streamdb/streamdb/planner/plan"
 )
 
+// firstBatchWait bounds how long the first epoch of a source waits for a reader's
+// first batch, which connectors return at once.
+const firstBatchWait = time.Second
+
 // sourceReader feeds one instance of a source scan from its connector.
 type sourceReader struct {
 	task   *jobTask
@@ -68,10 +72,7 @@ func (r *sourceReader) run(ctx context.Context) {
 			return
 		}
 		if r.task.job.fresh && len(r.at) == 0 {
-			// Nothing is committed yet: the statement that creates the job fails.
-			r.task.job.fail(err)
-			_ = r.edge.Send(exec.Message{Source: &exec.SourceProgress{}})
-			return
+			r.release()
 		}
 		r.task.job.setSourceError(err)
 		r.task.job.eng.log.Warn("source reader failed; opening it again", "job", r.task.job.name, "source", r.scan.Name, "err", err)
@@ -80,6 +81,11 @@ func (r *sourceReader) run(ctx context.Context) {
 		case <-time.After(connector.Backoff(n)):
 		}
 	}
+}
+
+// release lets barriers pass that wait for the reader's first batch.
+func (r *sourceReader) release() {
+	_ = r.edge.Send(exec.Message{Source: &exec.SourceProgress{}})
 }
 
 func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, err error) {
@@ -93,6 +99,11 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 		return false, err
 	}
 	defer rd.Close()
+	if r.task.job.fresh {
+		// Barriers wait for the first batch, but not for ever.
+		t := time.AfterFunc(firstBatchWait, r.release)
+		defer t.Stop()
+	}
 	for {
 		b, err := rd.Read(ctx)
 		if err != nil {
