@@ -131,6 +131,9 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	if t.Connector != nil {
 		return pgerr.Unsupported("a table fed by a connector", "Use CREATE SOURCE, and a materialized view on it.")
 	}
+	if len(t.Watermarks) > 0 {
+		return pgerr.Unsupported("WATERMARK FOR", "Event-time windows are not there yet; leave the clause out.")
+	}
 	if len(t.Unique) > 0 {
 		return pgerr.Unsupported("a UNIQUE constraint", "Declare the columns as the PRIMARY KEY, or leave the constraint out.")
 	}
@@ -313,6 +316,11 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	}
 	if s.eng.cat.Current().Get(v.Schema, v.Name) != nil {
 		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", v.Name)
+	}
+	for _, d := range v.DependsOn {
+		if _, stored := s.eng.cat.Current().ByOID(d).(*catalog.Table); stored && s.eng.cat.Current().Builtin(d) {
+			return pgerr.Unsupported("a materialized view on an error table", "Query the error table itself.")
+		}
 	}
 	onError, err := jobOptions(v.Options)
 	if err != nil {

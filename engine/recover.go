@@ -153,7 +153,9 @@ func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 	case err != nil:
 		e.log.Error("a job cannot be built", "job", jobName(o), "err", err)
 		j = e.brokenJob(o, err)
-		j.recorded = true // the next start tries again
+		if err := e.recordFailure(j); err != nil {
+			return nil, err
+		}
 	case failed:
 		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s", msg))
 		j.recorded = true
@@ -161,7 +163,9 @@ func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 	case started && string(print) != string(j.print):
 		j.fail(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the state of %s was written for another query plan, by another version of the server", j.name).
 			WithHint("Its rows are as of its last epoch. Drop it and create it again to bring it up to date."))
-		j.recorded = true
+		if err := e.recordFailure(j); err != nil {
+			return nil, err
+		}
 		j.halt()
 	}
 	j.fresh = !started
@@ -175,6 +179,13 @@ func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 		g.assemble(j)
 	}
 	return j, nil
+}
+
+// recordFailure makes a failure at recovery last: what the job reads goes on
+// without it, so a later start must not resume it from where it stopped.
+func (e *Engine) recordFailure(j *job) error {
+	j.recorded = true
+	return e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: failedKey(j.id), Val: []byte(pgerr.From(j.err()).Msg)}}})
 }
 
 // offlineGraph returns the graph of everything the job reads, joining graphs that
