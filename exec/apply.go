@@ -137,7 +137,7 @@ func (a *apply) result(c *vec.Chunk, i int) (*vec.Chunk, error) {
 			total += x.Weight(k)
 		}
 		if a.p.Scalar && total > 1 {
-			return errManyRows
+			return expr.ErrManyRows
 		}
 		rows.AppendRange(x, 0, x.Rows)
 		if a.enough() && total > 0 {

@@ -1,13 +1,11 @@
 package exec
 
 import (
-	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
-
-var errManyRows = pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression")
 
 // singleRow yields its input's only row, or a row of NULLs when there is none. It
 // keeps all rows, since which of them remain is known at Seal only.
@@ -31,7 +29,7 @@ func (s *singleRow) Push(_ int, c *vec.Chunk, _ Emit) error {
 			pid := s.partition(i)
 			s.add(pid, s.rowKey(c, i, pid), w)
 			if s.ctx.Batch && (s.rows.n > 1 || w > 1) {
-				return errManyRows
+				return expr.ErrManyRows
 			}
 		}
 	}
@@ -56,7 +54,7 @@ func (s *singleRow) Seal(_ types.Epoch, emit Emit) error {
 		return s.negative("a row")
 	}
 	if n > 1 {
-		return errManyRows
+		return expr.ErrManyRows
 	}
 	if s.shown && string(s.old) == string(row) && (s.old == nil) == (row == nil) {
 		return nil

@@ -263,6 +263,9 @@ func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
 	width := len(n.Schema())
 	switch s.kind {
 	case subScalar:
+		if b.stream && !b.singleFor(n, s.node) {
+			return b.attachChecked(n, s)
+		}
 		n = &plan.Apply{Kind: plan.Left, Left: n, Right: s.node, Scalar: true}
 		return n, &expr.Col{Index: width, Typ: s.typ}, nil
 	case subExists:
@@ -276,6 +279,40 @@ func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
 		return n, v, err
 	}
 	return b.attachAny(n, s)
+}
+
+// attachChecked attaches a scalar subquery of a stream that may have several
+// rows: it counts them, and the expression that needs the value fails while they
+// are more than one. So only rows for which it is needed fail, and they are back
+// as soon as one row is left.
+func (b *binder) attachChecked(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
+	count, err := b.countAgg(s.node, -1)
+	if err != nil {
+		return nil, nil, err
+	}
+	width := len(n.Schema())
+	value := expr.AggCall{Fn: expr.SingleValueAgg(s.typ), Args: []int{0}, Filter: -1, Typ: s.typ}
+	agg := &plan.Aggregate{Input: s.node, Scalar: true, Aggs: []expr.AggCall{count, value},
+		Out: []plan.Column{{Name: "count", Typ: types.TInt8}, {Name: s.name, Typ: s.typ}}}
+	n = &plan.Apply{Kind: plan.Left, Left: n, Right: agg, Scalar: true}
+	args := []expr.Expr{&expr.Col{Index: width, Typ: types.TInt8}, &expr.Col{Index: width + 1, Typ: s.typ}}
+	return n, &expr.Call{Fn: expr.SingleValue(s.typ), Args: args, Typ: s.typ}, nil
+}
+
+// singleFor reports whether a scalar subquery has at most one row for every row
+// of left, whatever the data.
+func (b *binder) singleFor(left, right plan.Node) bool {
+	once := func(n plan.Node, allowed func(c int) bool) bool {
+		return slices.ContainsFunc(n.Props().Keys, func(k []int) bool {
+			return !slices.ContainsFunc(k, func(c int) bool { return !allowed(c) })
+		})
+	}
+	if _, ok := exactlyOne(right); ok || once(right, func(int) bool { return false }) {
+		return true
+	}
+	u := &unnester{b: b, cols: outerColumns(right), left: left}
+	n, ok := u.unnest(right)
+	return ok && len(u.cols) > 0 && once(n, func(c int) bool { return c >= len(right.Schema()) })
 }
 
 // attachAny counts the rows for which the comparison is true and unknown, and
