@@ -255,8 +255,12 @@ func (g *graph) begin(ws []*write, pause bool) *epochRun {
 // jobs. It fails when the graph ends.
 func (g *graph) collect(ep *epochRun) error {
 	injected := time.Now()
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
 	for left := g.outstanding(); left > 0; {
 		select {
+		case <-tick.C:
+			g.logStall(ep, left)
 		case c := <-g.contributions:
 			if c.epoch == ep.bar.Epoch {
 				c.task.job.awaiting--
@@ -275,6 +279,20 @@ func (g *graph) collect(ep *epochRun) error {
 	}
 	g.noteSeal(time.Since(injected))
 	return nil
+}
+
+// logStall tells what an epoch that does not end waits for.
+func (g *graph) logStall(ep *epochRun, left int) {
+	for _, j := range g.jobs {
+		if j.isHalted() || j.awaiting == 0 {
+			continue
+		}
+		for _, t := range j.tasks {
+			if s := t.inbox.Stall(); s != "" {
+				g.eng.log.Warn("an epoch waits", "epoch", uint64(ep.bar.Epoch), "missing", left, "task", t.spec.Name, "awaiting", j.awaiting, "inbox", s)
+			}
+		}
+	}
 }
 
 func (g *graph) outstanding() (n int) {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/streamdb/streamdb/types"
@@ -44,6 +45,7 @@ type Inbox struct {
 	turn    int
 	paused  bool
 	stopped bool
+	waiting bool // the task waits for a message
 }
 
 // Edge is one producer's queue into an inbox.
@@ -132,8 +134,29 @@ func (b *Inbox) next() (m Message, input int, ok bool) {
 		if m, input, ok = b.take(); ok {
 			return m, input, true
 		}
+		b.waiting = true
 		b.arrived.Wait()
+		b.waiting = false
 	}
+}
+
+// Stall describes an inbox whose task waits for messages, edge by edge; "" if the
+// task is at work or has ended.
+func (b *Inbox) Stall() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.waiting || b.stopped {
+		return ""
+	}
+	s := "waiting"
+	for _, e := range b.edges {
+		at := "open"
+		if e.barrier != nil {
+			at = fmt.Sprintf("at barrier %d", e.barrier.Epoch)
+		}
+		s += fmt.Sprintf("; input %d %s, %d queued", e.input, at, len(e.q))
+	}
+	return s
 }
 
 // aligned returns the barrier all aligned edges are stopped at, and lets them go.

@@ -160,6 +160,9 @@ func (x *runner) timed(sql string) (*answer, error) {
 // gone is the failure of a server that died, hangs, or hung up. Nothing after
 // it means anything, so the run ends with it.
 func (x *runner) gone(view, place, sql string, err error) *failure {
+	if x.h.server.Alive() {
+		_ = x.h.server.Dump()
+	}
 	f := &failure{view: view, how: place + ": connection lost", detail: err.Error() + "\n" + x.h.server.Log(), sql: sql}
 	if x.dead == nil {
 		x.dead = f

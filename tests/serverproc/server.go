@@ -78,6 +78,9 @@ func (s *Server) Alive() bool {
 	}
 }
 
+// Dump ends a server that hangs with the stacks of its goroutines in its log.
+func (s *Server) Dump() error { return s.end(syscall.SIGQUIT) }
+
 // Kill sends SIGKILL and waits for the process to be gone: the crash of the
 // tests. Killing a process that has ended already is no error.
 func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
@@ -196,7 +199,7 @@ type tail struct {
 }
 
 // tailLimit is how many bytes of a server's output a failure report shows.
-const tailLimit = 16 << 10
+const tailLimit = 256 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
