@@ -9,11 +9,13 @@ DATA      ?= ./data
 LISTEN    ?= 127.0.0.1:4566
 FUZZTIME  ?= 10s
 KILLS     ?= 50
+EQUIV_SECONDS ?= 30
 ORDERS    ?= 1000000
 BENCHARGS ?=
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 export CGO_ENABLED := 1
+export EQUIV_SECONDS
 
 .PHONY: help run build test test-deps test-kafka vet fmt-check demo bench fuzz clean check-tools venv FORCE
 
