@@ -184,6 +184,9 @@ func (g *graph) cycle(pause bool) error {
 		ws = ep.writes
 		if err := g.collect(ep); err != nil {
 			g.answer(ws, err)
+			if err == errStalled && !g.building && !g.over() {
+				g.rebuild()
+			}
 			return err
 		}
 		if g.retry() {
@@ -255,12 +258,19 @@ func (g *graph) begin(ws []*write, pause bool) *epochRun {
 // jobs. It fails when the graph ends.
 func (g *graph) collect(ep *epochRun) error {
 	injected := time.Now()
+	stalls := 0
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
 	for left := g.outstanding(); left > 0; {
 		select {
 		case <-tick.C:
-			g.logStall(ep, left)
+			// Every missing task waits and has nothing to take: nobody will ever
+			// bring the barrier. Seen twice in a row, it is no passing moment.
+			if stalls++; !g.stalled(ep, left) {
+				stalls = 0
+			} else if stalls == 2 {
+				return errStalled
+			}
 		case c := <-g.contributions:
 			if c.epoch == ep.bar.Epoch {
 				c.task.job.awaiting--
@@ -281,18 +291,27 @@ func (g *graph) collect(ep *epochRun) error {
 	return nil
 }
 
-// logStall tells what an epoch that does not end waits for.
-func (g *graph) logStall(ep *epochRun, left int) {
+// errStalled ends an epoch whose barrier got lost.
+var errStalled = pgerr.New(pgerr.Internal, "an epoch did not end: its barrier was lost between tasks")
+
+// stalled reports whether all tasks that an epoch still waits for have nothing to
+// do, and logs what each of them waits for.
+func (g *graph) stalled(ep *epochRun, left int) bool {
+	var waits []string
 	for _, j := range g.jobs {
 		if j.isHalted() || j.awaiting == 0 {
 			continue
 		}
 		for _, t := range j.tasks {
-			if s := t.inbox.Stall(); s != "" {
-				g.eng.log.Warn("an epoch waits", "epoch", uint64(ep.bar.Epoch), "missing", left, "task", t.spec.Name, "awaiting", j.awaiting, "inbox", s)
+			s := t.inbox.Stall()
+			if s == "" {
+				return false
 			}
+			waits = append(waits, t.spec.Name+" "+s)
 		}
 	}
+	g.eng.log.Warn("an epoch does not end", "epoch", uint64(ep.bar.Epoch), "missing", left, "tasks", waits)
+	return true
 }
 
 func (g *graph) outstanding() (n int) {

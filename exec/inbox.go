@@ -140,8 +140,8 @@ func (b *Inbox) next() (m Message, input int, ok bool) {
 	}
 }
 
-// Stall describes an inbox whose task waits for messages, edge by edge; "" if the
-// task is at work or has ended.
+// Stall describes an inbox whose task waits with nothing queued, edge by edge; ""
+// if the task has or will have something to do, or has ended.
 func (b *Inbox) Stall() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,6 +153,9 @@ func (b *Inbox) Stall() string {
 		at := "open"
 		if e.barrier != nil {
 			at = fmt.Sprintf("at barrier %d", e.barrier.Epoch)
+		}
+		if len(e.q) > 0 && e.barrier == nil {
+			return ""
 		}
 		s += fmt.Sprintf("; input %d %s, %d queued", e.input, at, len(e.q))
 	}
