@@ -101,7 +101,8 @@ func (b *binder) pureWindow(ec *exprContext, e *sql.FuncCall, w *winItem) error 
 		return b.unsupported(e, "DISTINCT for window functions", "")
 	}
 	if e.Filter != nil {
-		return b.errAt(e, pgerr.FeatureNotSupported, "FILTER is not implemented for non-aggregate window functions")
+		return pgerr.New(pgerr.FeatureNotSupported, "FILTER is not implemented for non-aggregate window functions").
+			WithHint("Filter the rows in a subquery, or use an aggregate as the window function.").At(b.at(e))
 	}
 	if e.Star || len(args) > len(sig.args) || len(args) < len(sig.args)-sig.optional {
 		_, err := expr.ResolveFunc(e.Name+"(", typesOf(args))
@@ -136,10 +137,12 @@ func (b *binder) pureWindow(ec *exprContext, e *sql.FuncCall, w *winItem) error 
 
 func (b *binder) windowAgg(ec *exprContext, e *sql.FuncCall, w *winItem) error {
 	if e.Distinct {
-		return b.errAt(e, pgerr.FeatureNotSupported, "DISTINCT is not implemented for window functions")
+		return pgerr.New(pgerr.FeatureNotSupported, "DISTINCT is not implemented for window functions").
+			WithHint("Remove duplicates in a subquery, or aggregate with GROUP BY and join.").At(b.at(e))
 	}
 	if len(e.OrderBy) > 0 {
-		return b.errAt(e, pgerr.FeatureNotSupported, "aggregate ORDER BY is not implemented for window functions")
+		return pgerr.New(pgerr.FeatureNotSupported, "aggregate ORDER BY is not implemented for window functions").
+			WithHint("Order the window: OVER (... ORDER BY ...).").At(b.at(e))
 	}
 	// The arguments may hold aggregates of the query, so they are bound as those
 	// of a window function, not as those of an aggregate.

@@ -215,7 +215,8 @@ func withTableOID(n *plan.Scan, it *rangeItem) plan.Node {
 // relation looks up a readable relation.
 func (b *binder) relation(name sql.Name, at sql.Node) (catalog.Relation, error) {
 	if name.Catalog != "" && b.p.Session != nil && name.Catalog != b.p.Session.Database {
-		return nil, b.errAt(at, pgerr.FeatureNotSupported, "cross-database references are not implemented: \"%s.%s.%s\"", name.Catalog, name.Schema, name.Name)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: \"%s.%s.%s\"", name.Catalog, name.Schema, name.Name).
+			WithHint("A server has one database; write schema.name.").At(b.at(at))
 	}
 	o, err := b.p.Cat.Resolve(name.Schema, name.Name, b.searchPath())
 	if err != nil {

@@ -185,7 +185,8 @@ func parseBinaryBytes(t T, b []byte) (Datum, error) {
 	case Array:
 		return parseArrayBinary(t, b)
 	case Record:
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented").
+			WithHint("Build the value with ROW(...).")
 	}
 	s := string(b)
 	if err := CheckText(s); err != nil {

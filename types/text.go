@@ -408,7 +408,8 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 		}
 		return box(ParseArray(t, s, opt))
 	case Record:
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented")
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented").
+			WithHint("Build the value with ROW(...).")
 	}
 	return s, nil
 }
