@@ -26,8 +26,9 @@ type TaskSpec struct {
 	Fresh bool
 	// Progress takes note of what came with a source's chunk, before the chunk.
 	Progress func(*SourceProgress) error
-	// Sealed reports that everything of the epoch is done and saved; the barrier
-	// has not been passed on yet.
+	// Sealed reports that everything of the epoch is done and that the barrier has
+	// been passed on: once every task has reported, no message of the epoch is
+	// under way and the graph's structure may change.
 	Sealed func(b *Barrier) error
 	// Failed reports the error that ended the tree. The task goes on passing
 	// barriers so that its neighbours do not stall.
@@ -93,13 +94,16 @@ func (t *Task) barrier(b *Barrier) {
 	if !t.broken {
 		t.step(func() error { return t.Tree.Seal(b.Epoch) })
 	}
-	if err := t.guard(func() error { return t.Sealed(b) }); err != nil {
-		t.fail(err)
-	}
 	if t.Out != nil {
 		if err := t.Out.Barrier(b); err != nil && err != ErrStopped {
 			t.fail(err)
 		}
+	}
+	// Reported any earlier, an output that is attached once all have sealed could
+	// still get this epoch's barrier, and its reader would be one barrier behind
+	// for ever.
+	if err := t.guard(func() error { return t.Sealed(b) }); err != nil {
+		t.fail(err)
 	}
 }
 
