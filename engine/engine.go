@@ -66,6 +66,8 @@ type Engine struct {
 	// fault, set by tests before any job runs, makes a task of the named job fail
 	// at a barrier.
 	fault func(job string) error
+	// stallCheck is how often an epoch that does not end is looked at.
+	stallCheck time.Duration
 	// commitFault, set by tests, makes a commit fail.
 	commitFault func(*state.Commit) error
 	// merging is held while two graphs become one.
@@ -101,7 +103,7 @@ func Open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{cfg: cfg, log: cfg.Log, store: st, ctx: ctx, cancel: cancel, start: time.Now(),
+	e := &Engine{cfg: cfg, log: cfg.Log, store: st, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second,
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}}
 	e.epoch.Store(uint64(st.LastEpoch()))

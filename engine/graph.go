@@ -86,7 +86,7 @@ func (g *graph) run() {
 		g.mu.Unlock()
 		if err != nil && !g.over() {
 			g.eng.log.Error("epoch not committed", "err", err)
-			g.pause(connector.Backoff(n - 1))
+			g.pause(connector.Backoff(max(n-1, 0)))
 		}
 	}
 }
@@ -184,8 +184,8 @@ func (g *graph) cycle(pause bool) error {
 		ws = ep.writes
 		if err := g.collect(ep); err != nil {
 			g.answer(ws, err)
-			if err == errStalled && !g.building && !g.over() {
-				g.rebuild()
+			if err == errStalled {
+				g.fallBack()
 			}
 			return err
 		}
@@ -196,14 +196,20 @@ func (g *graph) cycle(pause bool) error {
 		err := g.commit(ep)
 		g.answer(ws, err)
 		if err != nil {
-			if g.failures++; !g.building && !g.over() {
-				g.rebuild()
-			}
+			g.fallBack()
 			return err
 		}
 		g.failures = 0
 		g.settle()
 		return nil
+	}
+}
+
+// fallBack takes the graph back to its last committed epoch after one that was
+// given up.
+func (g *graph) fallBack() {
+	if g.failures++; !g.building && !g.over() {
+		g.rebuild()
 	}
 }
 
@@ -259,7 +265,7 @@ func (g *graph) begin(ws []*write, pause bool) *epochRun {
 func (g *graph) collect(ep *epochRun) error {
 	injected := time.Now()
 	stalls := 0
-	tick := time.NewTicker(5 * time.Second)
+	tick := time.NewTicker(g.eng.stallCheck)
 	defer tick.Stop()
 	for left := g.outstanding(); left > 0; {
 		select {
