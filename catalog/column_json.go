@@ -19,12 +19,13 @@ type columnJSON struct {
 	Comment   string `json:"comment,omitempty"`
 	Include   string `json:"include,omitempty"`
 	Inner     string `json:"inner,omitempty"`
+	Path      string `json:"path,omitempty"`
 }
 
 // MarshalJSON writes the column for the log.
 func (c Column) MarshalJSON() ([]byte, error) {
 	return json.Marshal(columnJSON{c.Name, c.Type.OID(), c.Type.Mod, c.NotNull,
-		c.Default, c.Generated, c.Comment, c.Include, c.Inner})
+		c.Default, c.Generated, c.Comment, c.Include, c.Inner, c.Path})
 }
 
 // UnmarshalJSON reads a column of the log.
@@ -38,6 +39,6 @@ func (c *Column) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("catalog: column %q has unknown type OID %d", j.Name, j.TypeOID)
 	}
 	t.Mod = j.Mod
-	*c = Column{j.Name, t, j.NotNull, j.Default, j.Generated, j.Comment, j.Include, j.Inner}
+	*c = Column{j.Name, t, j.NotNull, j.Default, j.Generated, j.Comment, j.Include, j.Inner, j.Path}
 	return nil
 }

@@ -90,6 +90,9 @@ type Column struct {
 	// Include names what of a record a source's column holds: key, partition,
 	// offset, timestamp, headers, header or payload; Inner is the header's key.
 	Include, Inner string
+	// Path is where in a record's value a source's column is; empty: in the field
+	// of its name.
+	Path string
 }
 
 // defaultText is the default as PostgreSQL shows it, which gives a string the
@@ -188,6 +191,9 @@ type Source struct {
 	Wildcard   bool        `json:"wildcard,omitempty"`
 	Definition string      `json:"definition,omitempty"`
 }
+
+// Upserts reports whether a record replaces the row of its key.
+func (s *Source) Upserts() bool { return !s.AppendOnly && s.PrimaryKey != nil }
 
 // MatView is a materialized view. Query is the text of its query, Definition the
 // whole statement. Key are the columns of the storage key; nil: the whole row

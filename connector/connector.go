@@ -36,9 +36,17 @@ type Option struct {
 type Column struct {
 	Name string
 	Typ  types.T
-	// Include is KEY, PARTITION, OFFSET, TIMESTAMP, PAYLOAD or HEADER (with Header
-	// naming one header) for metadata columns; else empty.
+	// Include is KEY, PARTITION, OFFSET, TIMESTAMP, PAYLOAD, HEADERS or HEADER (with
+	// Header naming one) for metadata columns; else empty.
 	Include, Header string
+	// Path is where in a record the value is, as formats with nesting have it;
+	// empty: in the field of the column's name.
+	Path string
+	// NotNull makes a record without a value here a bad one.
+	NotNull bool
+	// Default fills the column where a record has no such field; a null stays
+	// one. Nil: NULL.
+	Default types.Datum
 }
 
 // SourceSpec is what CREATE SOURCE says.

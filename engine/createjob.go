@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
-	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -283,111 +280,4 @@ func (e *Engine) frozenSession(path []string, m map[string]string) *expr.Session
 	}
 	s.Setting = func(n string) (string, bool) { v, ok := m[n]; return v, ok }
 	return s
-}
-
-// makeSource and makeSink turn catalog objects into the connectors' terms.
-func (e *Engine) makeSource(o *catalog.Source) (connector.Source, error) {
-	d, opts, err := e.definition(o.Connector)
-	if err != nil {
-		return nil, err
-	}
-	if d.Source == nil {
-		return nil, pgerr.Unsupported("connector \""+d.Name+"\" as a source", "It can be used with CREATE SINK.")
-	}
-	spec := connector.SourceSpec{Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
-		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions)}
-	for _, c := range o.Columns {
-		if c.Generated == "" {
-			spec.Columns = append(spec.Columns, connector.Column{Name: c.Name, Typ: c.Type, Include: strings.ToUpper(c.Include), Header: c.Inner})
-		}
-	}
-	if o.PrimaryKey != nil {
-		spec.PrimaryKey = o.PrimaryKey.Columns
-	}
-	return d.Source(spec)
-}
-
-func (e *Engine) makeSink(o *catalog.Sink) (connector.Sink, error) {
-	d, opts, err := e.definition(o.Connector)
-	if err != nil {
-		return nil, err
-	}
-	if d.Sink == nil {
-		return nil, pgerr.Unsupported("connector \""+d.Name+"\" as a sink", "It can be used with CREATE SOURCE.")
-	}
-	spec := connector.SinkSpec{Instance: e.instance, ID: o.OID, Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
-		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions), Key: o.Key}
-	for _, c := range o.Columns {
-		spec.Columns = append(spec.Columns, connector.Column{Name: c.Name, Typ: c.Type})
-	}
-	return d.Sink(spec)
-}
-
-func optionMap(os []catalog.Option) map[string]string {
-	m := make(map[string]string, len(os))
-	for _, o := range os {
-		m[o.Name] = o.Value
-	}
-	return m
-}
-
-// engineOptions are options of WITH that the engine itself reads.
-var engineOptions = map[string]bool{"on_error": true, "primary_key": true}
-
-// definition finds the connector and checks the option names.
-func (e *Engine) definition(c *catalog.Connector) (connector.Definition, map[string]string, error) {
-	name, ok := c.Option("connector")
-	if !ok {
-		return connector.Definition{}, nil, pgerr.New(pgerr.InvalidParameterValue, "option \"connector\" is missing").
-			WithHint("Write WITH (connector = '...'); the connectors are %s.", e.connectorNames())
-	}
-	d, ok := e.cfg.Connectors[name]
-	if !ok {
-		return d, nil, pgerr.New(pgerr.InvalidParameterValue, "unknown connector \"%s\"", name).
-			WithHint("The connectors are %s.", e.connectorNames())
-	}
-	opts := map[string]string{}
-	for _, o := range c.Options {
-		if o.Name == "connector" || engineOptions[o.Name] {
-			continue
-		}
-		if err := knownOption(d, o.Name); err != nil {
-			return d, nil, err
-		}
-		opts[o.Name] = o.Value
-	}
-	for _, o := range d.Options {
-		if _, ok := opts[o.Name]; !ok && o.Required {
-			return d, nil, pgerr.New(pgerr.InvalidParameterValue, "option \"%s\" of connector \"%s\" is missing", o.Name, d.Name).WithHint("%s", o.Doc)
-		}
-	}
-	return d, opts, nil
-}
-
-func (e *Engine) connectorNames() string {
-	var ns []string
-	for n := range e.cfg.Connectors {
-		ns = append(ns, n)
-	}
-	slices.Sort(ns)
-	return strings.Join(ns, ", ")
-}
-
-func knownOption(d connector.Definition, name string) error {
-	names := make([]string, len(d.Options))
-	for i, o := range d.Options {
-		if names[i] = o.Name; o.Name == name {
-			return nil
-		}
-	}
-	for _, p := range d.Prefixes {
-		if strings.HasPrefix(name, p.Name) {
-			return nil
-		}
-	}
-	err := pgerr.New(pgerr.InvalidParameterValue, "unknown option \"%s\" of connector \"%s\"", name, d.Name)
-	if c := catalog.Closest(name, names); c != "" {
-		return err.WithHint("Perhaps you meant \"%s\".", c)
-	}
-	return err.WithHint("Its options are %s.", strings.Join(names, ", "))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
@@ -22,6 +23,7 @@ type sourceReader struct {
 	task   *jobTask
 	scan   *plan.Scan
 	src    connector.Source
+	cols   []int // to read, as the connector numbers them
 	prefix string
 	edge   *exec.Edge
 	at     map[string]string // offsets sent so far
@@ -41,7 +43,8 @@ func (j *job) connectSources() error {
 			if err != nil {
 				return err
 			}
-			r := &sourceReader{task: t, scan: s, src: src, prefix: fmt.Sprintf("%d.%d/", t.frag, leaf), at: map[string]string{}}
+			o, _ := j.eng.cat.Current().ByOID(s.Rel).(*catalog.Source)
+			r := &sourceReader{task: t, scan: s, src: src, cols: readColumns(o, s.Cols), prefix: fmt.Sprintf("%d.%d/", t.frag, leaf), at: map[string]string{}}
 			pre := string(offsetKey(j.id, r.prefix))
 			err = j.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
 				r.at[strings.TrimPrefix(string(k), pre)] = string(v)
@@ -94,7 +97,7 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 			err = pgerr.New(pgerr.Internal, "the reader of source %s panicked: %v", r.scan.Name, p)
 		}
 	}()
-	rd, err := r.src.Open(ctx, r.scan.Cols, r.task.inst, r.task.job.frags[r.task.frag].par, maps.Clone(r.at))
+	rd, err := r.src.Open(ctx, r.cols, r.task.inst, r.task.job.frags[r.task.frag].par, maps.Clone(r.at))
 	if err != nil {
 		return false, err
 	}

@@ -138,6 +138,8 @@ func distribution(p plan.Node) (cols []int, known bool) {
 		return nil, p.Dist == plan.Singleton
 	case *plan.Filter:
 		return distribution(p.Input)
+	case *plan.Upsert:
+		return distribution(p.Input)
 	case *plan.TopN:
 		return distribution(p.Input)
 	case *plan.Window:

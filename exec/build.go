@@ -191,6 +191,8 @@ func newOperator(p plan.Node, b *opBase) (Operator, error) {
 		return newValues(p, b)
 	case *plan.TableFunc:
 		return newTableFunc(p, b)
+	case *plan.Upsert:
+		return newUpsert(p, b), nil
 	case *plan.Filter:
 		return newFilter(p, b)
 	case *plan.Project:

@@ -219,7 +219,14 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 	case types.Record, types.Void, types.Unknown:
 		return b.errAt(c, pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", c.Name, t)
 	}
-	r.columns = append(r.columns, catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.PrimaryKey})
+	col := catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.PrimaryKey}
+	if c.Path != nil {
+		if r.def.Format == nil {
+			return b.errAt(c.Path, pgerr.InvalidTableDefinition, "column \"%s\" has a path, but there is no record to follow it in", c.Name)
+		}
+		col.Path = c.Path.Text
+	}
+	r.columns = append(r.columns, col)
 	return nil
 }
 

@@ -136,6 +136,8 @@ func describe(n plan.Node) (string, []string) {
 			return t, []string{"Cond: " + exprText(n.On, concat(n.Left.Schema(), n.Right.Schema()))}
 		}
 		return t, nil
+	case *plan.Upsert:
+		return "Upsert", []string{"Key: " + colNames(n.Schema(), n.Key)}
 	case *plan.SingleRow:
 		return "Single Row", nil
 	case *plan.Exchange:

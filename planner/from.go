@@ -192,6 +192,13 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		it.schema = h.Schema
 	}
 	it.rel = rel
+	if src, ok := rel.(*catalog.Source); ok {
+		in, err := b.sourceNode(src, n)
+		if err != nil {
+			return nil, err
+		}
+		return &fromPart{node: in, items: []*rangeItem{it}}, nil
+	}
 	if n.Kind == plan.RelVirtual {
 		return &fromPart{node: withTableOID(n, it), items: []*rangeItem{it}}, nil
 	}
@@ -256,11 +263,9 @@ func scanOf(rel catalog.Relation) *plan.Scan {
 			n.P.Keys = [][]int{slices.Clone(r.Key)}
 		}
 	case *catalog.Source:
+		// A key that nobody enforces is none.
 		n.Kind = plan.RelSource
 		n.P.AppendOnly = r.AppendOnly
-		if r.PrimaryKey != nil {
-			n.P.Keys = [][]int{slices.Clone(r.PrimaryKey.Columns)}
-		}
 	case *catalog.VirtualTable:
 		n.Kind = plan.RelVirtual
 	}

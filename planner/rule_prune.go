@@ -102,6 +102,8 @@ func prune(n plan.Node, need []int) (plan.Node, map[int]int) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return pruneScan(n, need)
+	case *plan.Upsert:
+		return pruneUpsert(n, need)
 	case *plan.Values:
 		return pruneValues(n, need)
 	case *plan.Filter:

@@ -178,6 +178,8 @@ func placed(n plan.Node) (plan.Node, spread) {
 			exprs[i] = &expr.Col{Index: g}
 		}
 		return plan.WithChildren(n, []plan.Node{in}), projected(sp, exprs)
+	case *plan.Upsert:
+		return partitioned(n, n.Key, in, sp)
 	case *plan.TopN:
 		return partitioned(n, n.Partition, in, sp)
 	case *plan.Window:

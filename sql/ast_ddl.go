@@ -29,6 +29,7 @@ type ColumnDef struct {
 	At
 	Name       string
 	Type       *TypeName
+	Path       *Path // PATH '$.a.b'
 	Collation  *Name
 	NotNull    bool
 	Null       bool // NULL was written
@@ -39,6 +40,12 @@ type ColumnDef struct {
 	Identity   string // "", "ALWAYS" or "BY DEFAULT"
 	Checks     []Constraint
 	References *Constraint
+}
+
+// Path is the PATH 'text' of a source's column: where in a record its value is.
+type Path struct {
+	At
+	Text string
 }
 
 // ConstraintKind is the kind of a constraint.
@@ -85,7 +92,7 @@ type LikeTable struct {
 }
 
 // Include is INCLUDE What ['Inner'] [Type] [AS As]; What is in lower case: key,
-// partition, offset, timestamp, header, payload.
+// partition, offset, timestamp, header, headers, payload.
 type Include struct {
 	At
 	What  string

@@ -167,6 +167,9 @@ func (f *formatter) columnDef(c *ColumnDef) {
 		f.w(" ")
 		f.typeName(c.Type)
 	}
+	if c.Path != nil {
+		f.w(" PATH ", QuoteLiteral(c.Path.Text))
+	}
 	if c.Collation != nil {
 		f.w(" COLLATE ", QuoteName(*c.Collation))
 	}

@@ -8,6 +8,12 @@ type generated struct {
 	untyped bool
 }
 
+// columnParts holds what the grammar does not know of columns, by their places.
+type columnParts struct {
+	generated map[int32]generated
+	paths     map[int32]*Path
+}
+
 // relation reads CREATE SOURCE, and CREATE TABLE with clauses of ours.
 func (r *reader) relation(table bool) (Stmt, *pgerr.Error) {
 	a := r.at(0)
@@ -47,7 +53,7 @@ func (r *reader) relation(table bool) (Stmt, *pgerr.Error) {
 
 // columns reads the column list between the brackets at open and end.
 func (r *reader) columns(out *CreateTable, open, end int) *pgerr.Error {
-	gen := map[int32]generated{}
+	parts := columnParts{map[int32]generated{}, map[int32]*Path{}}
 	kept := false
 	for a := open + 1; a < end || a > open+1; {
 		b := min(end, findTop(r.t[:end], a, func(i int) bool { return isOp(r.t, i, ",") }))
@@ -57,7 +63,7 @@ func (r *reader) columns(out *CreateTable, open, end int) *pgerr.Error {
 		if a == b {
 			return r.fail(b)
 		}
-		keep, e := r.element(out, gen, a, b)
+		keep, e := r.element(out, parts, a, b)
 		if e != nil {
 			return e
 		}
@@ -85,7 +91,8 @@ func (r *reader) columns(out *CreateTable, open, end int) *pgerr.Error {
 	t := r.conv.createTable(s, out.At)
 	out.Columns, out.Constraints, out.Like, out.Unlogged = t.Columns, t.Constraints, t.Like, t.Unlogged
 	for i := range out.Columns {
-		if g, ok := gen[out.Columns[i].Pos]; ok {
+		out.Columns[i].Path = parts.paths[out.Columns[i].Pos]
+		if g, ok := parts.generated[out.Columns[i].Pos]; ok {
 			out.Columns[i].Generated = g.expr
 			if g.untyped {
 				out.Columns[i].Type = nil
@@ -97,7 +104,7 @@ func (r *reader) columns(out *CreateTable, open, end int) *pgerr.Error {
 
 // element reads tokens a to b of the column list. keep says that the grammar
 // shall see what is left of it.
-func (r *reader) element(out *CreateTable, gen map[int32]generated, a, b int) (keep bool, e *pgerr.Error) {
+func (r *reader) element(out *CreateTable, parts columnParts, a, b int) (keep bool, e *pgerr.Error) {
 	switch {
 	case isWords(r.t, a, "watermark", "for"):
 		w := Watermark{At: r.at(a)}
@@ -123,7 +130,7 @@ func (r *reader) element(out *CreateTable, gen map[int32]generated, a, b int) (k
 		return isWord(r.t, i, "as") && !isWord(r.t, i-1, "always") && !isWord(r.t, i-1, "default")
 	})
 	if as < b {
-		if e = r.generatedColumn(gen, a, as, b); e != nil {
+		if e = r.generatedColumn(parts.generated, a, as, b); e != nil {
 			return false, e
 		}
 	}
@@ -132,7 +139,25 @@ func (r *reader) element(out *CreateTable, gen map[int32]generated, a, b int) (k
 			r.blank(r.t[i].start, r.t[i+1].end)
 		}
 	}
-	return true, nil
+	return true, r.columnPath(parts.paths, a, b)
+}
+
+// columnPath reads name type PATH 'text'. PATH is a type of PostgreSQL's too, so
+// DEFAULT path '...' is none of ours.
+func (r *reader) columnPath(paths map[int32]*Path, a, b int) *pgerr.Error {
+	i := findTop(r.t[:b], a+2, func(i int) bool {
+		return isWord(r.t, i, "path") && isString(r.t, i+1) && !isWord(r.t, i-1, "default")
+	})
+	if i >= b-1 {
+		return nil
+	}
+	text, e := r.stringValue(i + 1)
+	if e != nil {
+		return e
+	}
+	paths[int32(r.t[a].start)] = &Path{r.at(i + 1), text}
+	r.blank(r.t[i].start, r.t[i+1].end)
+	return nil
 }
 
 // generatedColumn reads name [type] AS expr [STORED]; the AS stands at as. A
@@ -194,7 +219,7 @@ func (r *reader) relationTail(out *CreateTable, i int, table bool) *pgerr.Error 
 	return nil
 }
 
-var includeWords = map[string]bool{"key": true, "partition": true, "offset": true, "timestamp": true, "header": true,
+var includeWords = map[string]bool{"key": true, "partition": true, "offset": true, "timestamp": true, "header": true, "headers": true,
 	"payload": true, "file": true, "database_name": true, "schema_name": true, "table_name": true}
 
 // include reads INCLUDE what ['inner'] [type] [AS name] at token i.

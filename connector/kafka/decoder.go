@@ -23,7 +23,7 @@ type decoder struct {
 }
 
 // newDecoder makes a decoder of the columns asked for among all.
-func newDecoder(all []connector.Column, asked []int) *decoder {
+func newDecoder(all []connector.Column, asked []int) (*decoder, error) {
 	d := &decoder{}
 	place := make([]int, len(all))
 	for k := range place {
@@ -42,14 +42,15 @@ func newDecoder(all []connector.Column, asked []int) *decoder {
 			d.fields = append(d.fields, place[k])
 		case place[k] >= 0:
 			d.meta = append(d.meta, metaColumn{at: place[k], col: c})
-		case c.Include == "KEY" || c.Include == "PAYLOAD" || c.Include == "HEADER": // the others always fit
+		case c.Include == "KEY" || c.Include == "PAYLOAD" || c.Include == "HEADER" || c.Include == "HEADERS": // the others always fit
 			spare = append(spare, c.Typ)
 			d.meta = append(d.meta, metaColumn{at: -len(spare), col: c})
 		}
 	}
 	d.spare = vec.NewChunk(spare, 1)
-	d.json = json.NewDecoder(fields)
-	return d
+	var err error
+	d.json, err = json.NewDecoder(fields)
+	return d, err
 }
 
 var errNullValue = pgerr.New(pgerr.NullValueNotAllowed, "the record has no value").

@@ -1,6 +1,9 @@
 package kafka
 
 import (
+	"encoding/hex"
+	"strings"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/streamdb/streamdb/connector"
@@ -26,12 +29,11 @@ func checkColumn(c connector.Column) error {
 	case "TIMESTAMP":
 		ok = c.Typ.ID == types.Timestamptz || c.Typ.ID == types.Timestamp
 	case "HEADER":
-		if c.Header == "" {
-			return pgerr.Unsupported("INCLUDE HEADER without a name", "Name one header: INCLUDE HEADER 'name' AS column.")
-		}
 		ok = c.Typ.ID == types.Bytea || c.Typ.ID == types.Text
+	case "HEADERS":
+		ok = c.Typ.ID == types.JSON || c.Typ.ID == types.JSONB
 	default:
-		return pgerr.Unsupported("INCLUDE "+c.Include, "Available: KEY, PARTITION, OFFSET, TIMESTAMP, HEADER 'name', PAYLOAD.")
+		return pgerr.Unsupported("INCLUDE "+c.Include, "Available: KEY, PARTITION, OFFSET, TIMESTAMP, HEADER 'name', HEADERS, PAYLOAD.")
 	}
 	if !ok {
 		return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" of INCLUDE %s cannot be of type %s", c.Name, c.Include, c.Typ)
@@ -70,7 +72,37 @@ func (m *metaColumn) fill(v vec.Vector, rec *kgo.Record, opt *types.Options) err
 			}
 		}
 		v.AppendNull()
+	case "HEADERS":
+		return appendHeaders(v, rec.Headers)
 	}
+	return nil
+}
+
+// appendHeaders appends all headers in their order, those of one name too, as an
+// array of {"key": ..., "value": ...}. A value that is no text is given as
+// "bytes", in hex.
+func appendHeaders(v vec.Vector, hs []kgo.RecordHeader) error {
+	b := []byte{'['}
+	for i, h := range hs {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		key := strings.ReplaceAll(strings.ToValidUTF8(h.Key, "\ufffd"), "\x00", "\ufffd")
+		b = types.AppendJSONString(append(b, `{"key": `...), key)
+		switch {
+		case h.Value == nil:
+			b = append(b, `, "value": null}`...)
+		case types.CheckText(string(h.Value)) == nil:
+			b = append(types.AppendJSONString(append(b, `, "value": `...), string(h.Value)), '}')
+		default:
+			b = append(hex.AppendEncode(append(b, `, "bytes": "\\x`...), h.Value), `"}`...)
+		}
+	}
+	d, err := types.ParseText(v.Type(), string(append(b, ']')), &types.Options{})
+	if err != nil {
+		return err
+	}
+	v.AppendDatum(d)
 	return nil
 }
 

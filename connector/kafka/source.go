@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/connector/format/json"
 	"github.com/streamdb/streamdb/pgerr"
 )
 
@@ -67,6 +68,11 @@ func (s *source) checkSpec() error {
 		if err := checkColumn(c); err != nil {
 			return err
 		}
+		if c.Path != "" {
+			if _, err := json.ParsePath(c.Path); err != nil {
+				return pgerr.From(err).WithDetail("It is the path of column \"%s\".", c.Name)
+			}
+		}
 	}
 	return noFormatOptions(s.spec.FormatOptions)
 }
@@ -97,12 +103,16 @@ func (s *source) Open(ctx context.Context, cols []int, instance, instances int, 
 	if s.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
+	dec, err := newDecoder(s.spec.Columns, cols)
+	if err != nil {
+		return nil, err
+	}
 	cl, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, s.explain(err)
 	}
 	r := &reader{s: s, cl: cl, instance: instance, instances: instances, first: true,
-		parts: map[int32]*partition{}, dec: newDecoder(s.spec.Columns, cols)}
+		parts: map[int32]*partition{}, dec: dec}
 	if err := r.open(ctx, stored); err != nil {
 		cl.Close()
 		return nil, s.explain(err)

@@ -376,8 +376,11 @@ func TestSourceDefinition(t *testing.T) {
 		`INCLUDE X is not supported`: func(s *connector.SourceSpec) {
 			s.Columns = []connector.Column{{Name: "x", Typ: types.TText, Include: "X"}}
 		},
-		`INCLUDE HEADER without a name is not supp`: func(s *connector.SourceSpec) {
-			s.Columns = []connector.Column{{Name: "x", Typ: types.TText, Include: "HEADER"}}
+		`column "x" of INCLUDE HEADERS cannot be of type`: func(s *connector.SourceSpec) {
+			s.Columns = []connector.Column{{Name: "x", Typ: types.TText, Include: "HEADERS"}}
+		},
+		`invalid path "user.name"`: func(s *connector.SourceSpec) {
+			s.Columns = []connector.Column{{Name: "x", Typ: types.TText, Path: "user.name"}}
 		},
 		`column "x" of INCLUDE OFFSET cannot be of type`: func(s *connector.SourceSpec) {
 			s.Columns = []connector.Column{{Name: "x", Typ: types.TText, Include: "OFFSET"}}

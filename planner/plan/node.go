@@ -57,6 +57,14 @@ type Scan struct {
 	Pos   int // position of the name in the query text, for errors
 }
 
+// Upsert reads a source whose records are the present rows of keys: a row of
+// weight +1 replaces that of its key, one of weight -1 tells that the key is gone.
+// Its output is the last rows, as ordinary changes.
+type Upsert struct {
+	Input Node
+	Key   []int
+}
+
 // Values is a constant relation. No rows and no columns is legal; one row without
 // columns is what SELECT without FROM reads.
 type Values struct {

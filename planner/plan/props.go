@@ -13,6 +13,9 @@ const maxKeys = 4
 // Props returns what the planner found in the catalog.
 func (n *Scan) Props() Props { return n.P }
 
+// Props: one row a key.
+func (n *Upsert) Props() Props { return Props{false, [][]int{n.Key}} }
+
 // Props: constant rows never go away; at most one row has the empty key.
 func (n *Values) Props() Props {
 	if len(n.Rows) <= 1 {

@@ -18,6 +18,8 @@ func WithChildren(n Node, ch []Node) Node {
 		return n
 	}
 	switch n := n.(type) {
+	case *Upsert:
+		return &Upsert{ch[0], n.Key}
 	case *Filter:
 		return &Filter{ch[0], n.Cond}
 	case *Project:

@@ -14,43 +14,45 @@ import (
 // Decoder decodes objects into rows of fixed columns. It belongs to one
 // goroutine.
 type Decoder struct {
-	cols   []connector.Column
-	names  map[string]int
-	folded map[string]int
-	seen   []field      // the fields of earlier records by their place
-	vals   []span       // of the present record, by column
-	name   []byte       // an unescaped or folded field name
-	text   []byte       // an unescaped string
-	spare  []vec.Vector // by column: takes the values of columns not asked for
-	opt    types.Options
+	cols  []connector.Column
+	root  node
+	vals  []span       // of the present record, by column
+	name  []byte       // an unescaped or folded field name
+	text  []byte       // an unescaped string
+	spare []vec.Vector // by column: takes the values of columns not asked for
+	opt   types.Options
+	// NullBad makes NULL of a value that does not fit its column, where NULL is
+	// allowed, instead of making the record bad.
+	NullBad bool
 }
 
-// field is what the n-th field of records was: records mostly repeat the order
-// of their fields, which saves the look-up.
-type field struct {
-	name  string
-	col   int // -1: none
-	exact bool
-}
-
-// maxSeen bounds the memory of fields.
-const maxSeen = 256
-
-// span is a field's raw value in the record; to 0: missing. Exact tells that the
-// field's name is the column's to the letter.
+// span is a column's raw value in the record; to 0: missing. Exact tells that it
+// was found by the path or the name to the letter.
 type span struct {
 	from, to int
 	exact    bool
 }
 
-// NewDecoder makes a decoder of the given columns.
-func NewDecoder(cols []connector.Column) *Decoder {
-	d := &Decoder{cols: cols, names: map[string]int{}, folded: map[string]int{}, vals: make([]span, len(cols))}
+// NewDecoder makes a decoder of the given columns; a column's invalid path is an
+// error.
+func NewDecoder(cols []connector.Column) (*Decoder, error) {
+	d := &Decoder{cols: cols, vals: make([]span, len(cols))}
+	var names []string
+	var named []int
 	for i, c := range cols {
-		d.names[c.Name] = i
-		d.folded[string(appendFolded(nil, []byte(c.Name)))] = i
+		p := Path{{c.Name, -1}}
+		if c.Path == "" {
+			names, named = append(names, c.Name), append(named, i)
+		} else {
+			var err error
+			if p, err = ParsePath(c.Path); err != nil {
+				return nil, err
+			}
+		}
+		d.root.add(p, i)
 	}
-	return d
+	d.root.addFolded(names, named)
+	return d, nil
 }
 
 // Append appends the object's fields to the columns at of c, one value each, and
@@ -59,25 +61,53 @@ func NewDecoder(cols []connector.Column) *Decoder {
 // it. On error nothing is appended. Rec is not kept.
 func (d *Decoder) Append(c *vec.Chunk, at []int, rec []byte) error {
 	clear(d.vals)
-	if err := d.fields(rec); err != nil {
-		return err
+	err := d.locate(rec)
+	for i := 0; i < len(d.vals) && err == nil; i++ {
+		err = d.fill(d.target(c, at, i), i, rec)
 	}
-	for i, s := range d.vals {
-		v := d.target(c, at, i)
-		if s.to == 0 {
-			v.AppendNull()
-			continue
-		}
-		if err := d.value(v, rec[s.from:s.to]); err != nil {
-			for _, k := range at {
-				if k >= 0 {
-					vec.Truncate(c.Cols[k], c.Rows)
-				}
+	if err != nil {
+		for _, k := range at {
+			if k >= 0 {
+				vec.Truncate(c.Cols[k], c.Rows)
 			}
-			return pgerr.From(err).WithDetail("Field \"%s\" of the record: %s", d.cols[i].Name, short(rec[s.from:s.to]))
 		}
 	}
-	return nil
+	return err
+}
+
+// fill appends column i's value of the record that was located to v.
+func (d *Decoder) fill(v vec.Vector, i int, rec []byte) error {
+	s, col := d.vals[i], &d.cols[i]
+	switch {
+	case s.to == 0 && col.Default != nil:
+		v.AppendDatum(col.Default)
+		return nil
+	case s.to == 0 || rec[s.from] == 'n':
+		if col.NotNull {
+			return pgerr.New(pgerr.NotNullViolation, "null value in column \"%s\" violates not-null constraint", col.Name)
+		}
+		v.AppendNull()
+		return nil
+	}
+	n := v.Len()
+	err := d.value(v, rec[s.from:s.to])
+	if err != nil && d.NullBad && !col.NotNull {
+		vec.Truncate(v, n)
+		v.AppendNull()
+		return nil
+	}
+	if err != nil {
+		err = pgerr.From(err).WithDetail("%s: %s", d.place(i), short(rec[s.from:s.to]))
+	}
+	return err
+}
+
+// place tells where in the record a column's value is.
+func (d *Decoder) place(col int) string {
+	if p := d.cols[col].Path; p != "" {
+		return "Path \"" + p + "\" of the record"
+	}
+	return "Field \"" + d.cols[col].Name + "\" of the record"
 }
 
 func (d *Decoder) target(c *vec.Chunk, at []int, col int) vec.Vector {
@@ -102,81 +132,151 @@ func short(b []byte) string {
 	return string(bytes.ToValidUTF8(b, []byte("?")))
 }
 
-// fields finds the values of the columns in the record. Of repeated fields the
+// locate finds the values of the columns in the record. Of repeated fields the
 // last counts.
-func (d *Decoder) fields(b []byte) error {
+func (d *Decoder) locate(b []byte) error {
 	i := space(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return errSyntax(b, i)
 	}
-	i = space(b, i+1)
-	for n := 0; ; n++ {
-		if i < len(b) && b[i] == '}' && n == 0 {
-			break
-		}
-		if i >= len(b) || b[i] != '"' {
-			return errSyntax(b, i)
-		}
-		e, escaped, err := str(b, i+1)
-		if err != nil {
-			return err
-		}
-		col, exact := d.field(n, b[i+1:e], escaped)
-		if i = space(b, e+1); i >= len(b) || b[i] != ':' {
-			return errSyntax(b, i)
-		}
-		i = space(b, i+1)
-		if e, err = value(b, i); err != nil {
-			return err
-		}
-		if col >= 0 && (exact || !d.vals[col].exact) {
-			d.vals[col] = span{i, e, exact}
-		}
-		if i = space(b, e); i < len(b) && b[i] == ',' {
-			i = space(b, i+1)
-			continue
-		}
-		if i >= len(b) || b[i] != '}' {
-			return errSyntax(b, i)
-		}
-		break
+	start := i
+	i, err := d.object(&d.root, b, i)
+	if err != nil {
+		return err
 	}
-	if i = space(b, i+1); i != len(b) {
+	for _, c := range d.root.exact { // the whole record
+		d.vals[c] = span{start, i, true}
+	}
+	if i = space(b, i); i != len(b) {
 		return errSyntax(b, i)
 	}
 	return nil
 }
 
-// field returns the column the n-th field belongs to, -1 for none.
-func (d *Decoder) field(n int, name []byte, escaped bool) (col int, exact bool) {
-	if n < len(d.seen) {
-		if f := &d.seen[n]; f.name == string(name) {
-			return f.col, f.exact
+// object finds the values below n in the object that begins at i, and returns its
+// end.
+func (d *Decoder) object(n *node, b []byte, i int) (int, error) {
+	i = space(b, i+1)
+	for k := 0; ; k++ {
+		if i < len(b) && b[i] == '}' && k == 0 {
+			return i + 1, nil
+		}
+		if i >= len(b) || b[i] != '"' {
+			return 0, errSyntax(b, i)
+		}
+		e, escaped, err := str(b, i+1)
+		if err != nil {
+			return 0, err
+		}
+		to := d.field(n, k, b[i+1:e], escaped)
+		if i = space(b, e+1); i >= len(b) || b[i] != ':' {
+			return 0, errSyntax(b, i)
+		}
+		i = space(b, i+1)
+		if to == nil {
+			i, err = value(b, i)
+		} else {
+			i, err = d.reach(to, b, i)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if i = space(b, i); i < len(b) && b[i] == ',' {
+			i = space(b, i+1)
+			continue
+		}
+		if i >= len(b) || b[i] != '}' {
+			return 0, errSyntax(b, i)
+		}
+		return i + 1, nil
+	}
+}
+
+// array finds the values below n in the array that begins at i.
+func (d *Decoder) elements(n *node, b []byte, i int) (int, error) {
+	i = space(b, i+1)
+	for k := 0; ; k++ {
+		if i < len(b) && b[i] == ']' && k == 0 {
+			return i + 1, nil
+		}
+		var err error
+		if k < len(n.items) && n.items[k] != nil {
+			i, err = d.reach(n.items[k], b, i)
+		} else {
+			i, err = value(b, i)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if i = space(b, i); i < len(b) && b[i] == ',' {
+			i = space(b, i+1)
+			continue
+		}
+		if i >= len(b) || b[i] != ']' {
+			return 0, errSyntax(b, i)
+		}
+		return i + 1, nil
+	}
+}
+
+// reach notes the value at i as that of n's columns, looks into it for those
+// below, and returns its end.
+func (d *Decoder) reach(n *node, b []byte, i int) (e int, err error) {
+	for _, c := range n.below { // of an earlier field of the same name
+		d.vals[c] = span{}
+	}
+	switch {
+	case i < len(b) && b[i] == '{' && n.fields != nil:
+		e, err = d.object(n, b, i)
+	case i < len(b) && b[i] == '[' && n.items != nil:
+		e, err = d.elements(n, b, i)
+	default:
+		e, err = value(b, i)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range n.exact {
+		d.vals[c] = span{i, e, true}
+	}
+	for _, c := range n.loose {
+		if !d.vals[c].exact {
+			d.vals[c] = span{i, e, false}
+		}
+	}
+	return e, nil
+}
+
+// field returns where the k-th field of an object at n leads, nil for nowhere.
+func (d *Decoder) field(n *node, k int, name []byte, escaped bool) *node {
+	if k < len(n.seen) {
+		if f := &n.seen[k]; f.name == string(name) {
+			return f.to
 		}
 	}
 	if escaped {
 		var err error
 		if d.name, err = appendUnescaped(d.name[:0], name); err != nil {
-			return -1, false // no column is named like that
+			return nil // no column is named like that
 		}
-		return d.lookUp(d.name)
+		return d.lookUp(n, d.name)
 	}
-	col, exact = d.lookUp(name)
-	if n == len(d.seen) && n < maxSeen {
-		d.seen = append(d.seen, field{string(name), col, exact})
+	to := d.lookUp(n, name)
+	if k == len(n.seen) && k < maxSeen {
+		n.seen = append(n.seen, field{string(name), to})
 	}
-	return col, exact
+	return to
 }
 
-func (d *Decoder) lookUp(name []byte) (col int, exact bool) {
-	if i, ok := d.names[string(name)]; ok {
-		return i, true
+func (d *Decoder) lookUp(n *node, name []byte) *node {
+	if to, ok := n.fields[string(name)]; ok {
+		return to
+	}
+	if n.folded == nil {
+		return nil
 	}
 	d.name = appendFolded(d.name[:0], name)
-	if i, ok := d.folded[string(d.name)]; ok {
-		return i, false
-	}
-	return -1, false
+	return n.folded[string(d.name)]
 }
 
 // appendFolded appends the name in lower case. Dst may share its start.

@@ -13,9 +13,17 @@ import (
 
 func arrayOf(id types.ID) types.T { return types.T{ID: types.Array, Elem: id, Mod: -1} }
 
+func newTestDecoder(cols []connector.Column) *Decoder {
+	d, err := NewDecoder(cols)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
 // decodeOne decodes one field "v" of the type and gives its text form.
 func decodeOne(t types.T, rec string) (string, error) {
-	d := NewDecoder([]connector.Column{{Name: "v", Typ: t}})
+	d := newTestDecoder([]connector.Column{{Name: "v", Typ: t}})
 	c := vec.NewChunk([]types.T{t}, 1)
 	if err := d.Append(c, []int{0}, []byte(rec)); err != nil {
 		if c.Cols[0].Len() != 0 {
@@ -123,7 +131,7 @@ func TestDecodeErrors(t *testing.T) {
 
 func TestFieldNames(t *testing.T) {
 	cols := []connector.Column{{Name: "a", Typ: types.TInt8}, {Name: "itemId", Typ: types.TInt8}, {Name: "é", Typ: types.TInt8}}
-	d := NewDecoder(cols)
+	d := newTestDecoder(cols)
 	at := []int{0, 1, 2}
 	for _, c := range []struct{ rec, want string }{
 		{`{"a":1,"itemId":2,"é":3}`, "[1 2 3]"},
@@ -150,7 +158,7 @@ func TestFieldNames(t *testing.T) {
 // A failing record leaves the values and nulls of the rows before it alone.
 func TestFailedRecordLeavesChunk(t *testing.T) {
 	ts := []types.T{types.TText, types.TInt8, types.TInt8}
-	d := NewDecoder([]connector.Column{{Name: "s", Typ: ts[0]}, {Name: "a", Typ: ts[1]}, {Name: "b", Typ: ts[2]}})
+	d := newTestDecoder([]connector.Column{{Name: "s", Typ: ts[0]}, {Name: "a", Typ: ts[1]}, {Name: "b", Typ: ts[2]}})
 	c := vec.NewChunk(ts, 4)
 	for i, rec := range []string{`{"s":"x","a":1}`, `{"s":null,"a":null,"b":"bad"}`, `{"s":"longer","b":"bad"}`, `{"s":"y","a":2,"b":3}`} {
 		err := d.Append(c, []int{0, 1, 2}, []byte(rec))
@@ -170,7 +178,7 @@ func bidDecoder() (*Decoder, *vec.Chunk, []byte) {
 	rec := `{"auction":1007,"bidder":1023,"price":48293,"channel":"Google","url":"https://www.nexmark.com/pasz/fpyz/gwy/item.htm?query=1&channel_id=65536","date_time":"2025-01-01T00:00:00.123Z","extra":"` +
 		strings.Repeat("x", 84) + `"}`
 	cols := []connector.Column{{Name: "auction", Typ: types.TInt8}, {Name: "bidder", Typ: types.TInt8}, {Name: "price", Typ: types.TInt8}, {Name: "date_time", Typ: types.TTimestamp}}
-	return NewDecoder(cols), vec.NewChunk([]types.T{types.TInt8, types.TInt8, types.TInt8, types.TTimestamp}, vec.MaxRows), []byte(rec)
+	return newTestDecoder(cols), vec.NewChunk([]types.T{types.TInt8, types.TInt8, types.TInt8, types.TTimestamp}, vec.MaxRows), []byte(rec)
 }
 
 func TestDecodeAllocates(t *testing.T) {
@@ -180,7 +188,7 @@ func TestDecodeAllocates(t *testing.T) {
 	for i, typ := range ts {
 		cols, at = append(cols, connector.Column{Name: fmt.Sprint("c", i), Typ: typ}), append(at, i)
 	}
-	d := NewDecoder(cols)
+	d := newTestDecoder(cols)
 	c := vec.NewChunk(ts, vec.MaxRows)
 	rec := []byte(`{"C0":9007199254740993,"c1":"a\nb","c2":12.50,"c3":"2024-01-02T03:04:05Z","c4":1.25,"c5":true,"c6":"2024-01-02","c7":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","z":{"y":[1,2]}}`)
 	one := func() {

@@ -3,8 +3,10 @@
 // The decoder scans an object once, straight into vectors, and looks only at the
 // fields of the columns asked for; everything else is skipped without being
 // decoded, though its syntax is still checked as far as the structure needs. It
-// allocates nothing per record. A field is found by the column's name, exactly
-// first and then without regard to case; a missing field and null are both NULL.
+// allocates nothing per record. A column's value is where its path leads, or in
+// the field of its name, exactly first and then without regard to case. Null is
+// NULL; what is missing, or behind something that is no object or array, is the
+// column's default or NULL.
 // Numbers keep every digit. A record that does not fit is an error and leaves
 // the chunk as it was.
 package json

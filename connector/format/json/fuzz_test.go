@@ -22,7 +22,7 @@ func FuzzDecodeSyntax(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, rec []byte) {
 		c := vec.NewChunk(nil, 1)
-		err := NewDecoder(nil).Append(c, nil, rec)
+		err := newTestDecoder(nil).Append(c, nil, rec)
 		if pgerr.CodeOf(err) == pgerr.StatementTooComplex {
 			return
 		}
@@ -49,7 +49,7 @@ func FuzzDecodeValues(f *testing.F) {
 		for _, typ := range ts {
 			cols := []connector.Column{{Name: "a", Typ: typ}, {Name: "v", Typ: typ}}
 			c := vec.NewChunk([]types.T{typ, typ}, 2)
-			d := NewDecoder(cols)
+			d := newTestDecoder(cols)
 			if err := d.Append(c, []int{0, 1}, rec); err != nil {
 				if c.Cols[0].Len() != 0 || c.Cols[1].Len() != 0 {
 					t.Fatalf("%s: values left behind", typ)
@@ -68,6 +68,27 @@ func FuzzDecodeValues(f *testing.F) {
 			if again := NewEncoder(cols).AppendObject(nil, c, nil, 1); string(again) != string(out) {
 				t.Fatalf("%s: %q became %q", typ, out, again)
 			}
+		}
+	})
+}
+
+// A path that is accepted leads to a value or to none, in any record.
+func FuzzPath(f *testing.F) {
+	f.Add("$.a.b[0].\"x y\"['q']", []byte(`{"a":{"b":[{"x y":{"q":1}}]}}`))
+	f.Add("$", []byte(`{"a":1}`))
+	f.Add("$.a", []byte(`{"a":{"b":1},"a":2}`))
+	f.Fuzz(func(t *testing.T, path string, rec []byte) {
+		if _, err := ParsePath(path); err != nil {
+			return
+		}
+		cols := []connector.Column{{Name: "v", Typ: types.TJSONB, Path: path}, {Name: "a", Typ: types.TText}}
+		c := vec.NewChunk([]types.T{types.TJSONB, types.TText}, 2)
+		if err := newTestDecoder(cols).Append(c, []int{0, 1}, rec); err != nil {
+			if c.Cols[0].Len() != 0 || c.Cols[1].Len() != 0 {
+				t.Fatal("values left behind")
+			}
+		} else if c.Cols[0].Len() != 1 || c.Cols[1].Len() != 1 {
+			t.Fatal("a value is missing")
 		}
 	})
 }
