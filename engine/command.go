@@ -285,7 +285,7 @@ func (s *Session) prepareExecute(ctx context.Context, p *prepared, st *sql.Execu
 			return err
 		}
 	}
-	p.cols = target.cols
+	p.cols, p.wholeTag = target.cols, true
 	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
 		po, err := target.Bind(ctx, args)
 		if err != nil {
@@ -296,8 +296,7 @@ func (s *Session) prepareExecute(ctx context.Context, p *prepared, st *sql.Execu
 	return nil
 }
 
-// drain runs a portal to its end and returns its rows and its tag's first words,
-// to which the wire's row count is appended again for queries.
+// drain runs a portal to its end and returns its rows and its tag.
 func drain(ctx context.Context, po *portal) (*vec.Chunk, string, error) {
 	defer po.Close()
 	var all *vec.Chunk
@@ -317,12 +316,11 @@ func drain(ctx context.Context, po *portal) (*vec.Chunk, string, error) {
 	if all == nil && po.p.cols != nil {
 		all = emptyChunk(po.p.cols)
 	}
-	if po.p.query != nil {
-		return all, "SELECT", nil
-	}
 	var n int64
 	if all != nil {
-		n = int64(all.Rows)
+		for i := range all.Rows {
+			n += all.Weight(i)
+		}
 	}
 	return all, po.tag(n), nil
 }

@@ -24,10 +24,7 @@ func (s *Session) copyCommand(ctx context.Context, p *prepared, st *sql.Copy) er
 	if st.From {
 		return s.copyFrom(p, st, f)
 	}
-	q, ok := st.Query.(*sql.Select)
-	if st.Query != nil && !ok {
-		return pgerr.Unsupported("COPY of a statement that changes data", "Copy a SELECT.")
-	}
+	q := st.Query
 	if st.Table != nil {
 		q = selectAll(st.Table, st.Columns)
 	}
@@ -37,7 +34,10 @@ func (s *Session) copyCommand(ctx context.Context, p *prepared, st *sql.Copy) er
 	if err := target.analyse(ctx); err != nil {
 		return err
 	}
-	p.query, p.cols = target.query, target.cols
+	if target.dml != nil && !target.dml.Returns() {
+		return pgerr.New(pgerr.FeatureNotSupported, "COPY query must have a RETURNING clause")
+	}
+	p.query, p.dml, p.cols = target.query, target.dml, target.cols
 	p.copy = &wire.Copy{Columns: target.cols, Format: f}
 	p.copyTag = true
 	return nil

@@ -58,6 +58,9 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 	if err := q.analyse(context.Background()); err != nil {
 		return err
 	}
+	if len(q.query.With) > 0 {
+		return pgerr.New(pgerr.FeatureNotSupported, "DECLARE CURSOR must not contain data-modifying statements in WITH")
+	}
 	p.params = q.params
 	p.command = func(ctx context.Context, args []types.Datum) (*vec.Chunk, string, error) {
 		if !st.Hold && !s.tx.block {

@@ -156,6 +156,9 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 	if err != nil {
 		return err
 	}
+	if len(q.With) > 0 {
+		return pgerr.Unsupported("a data-modifying statement in WITH of CREATE TABLE AS", "Create the table and INSERT into it.")
+	}
 	t := &catalog.Table{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}, Definition: src.Text}
 	for i, c := range q.Columns {
 		n := c.Name

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -16,22 +17,64 @@ import (
 // again because a concurrent write changed what it had read.
 const dmlRetries = 50
 
-// runDML runs INSERT, UPDATE or DELETE and returns the rows of RETURNING (nil:
-// none) and the number of rows changed.
-func (s *Session) runDML(ctx context.Context, d *planner.Mutation, ts []types.T, args []types.Datum) (*vec.Chunk, int64, error) {
-	verb := [...]string{planner.MutInsert: "INSERT", planner.MutUpdate: "UPDATE", planner.MutDelete: "DELETE"}[d.Kind]
+// writing is a statement that changes tables: an INSERT, UPDATE or DELETE (main),
+// or a query whose WITH has some.
+type writing struct {
+	with  []*planner.Mutation
+	main  *planner.Mutation
+	query plan.Node
+}
+
+func (w *writing) verb() string {
+	if w.main == nil {
+		return "SELECT"
+	}
+	return [...]string{planner.MutInsert: "INSERT", planner.MutUpdate: "UPDATE", planner.MutDelete: "DELETE"}[w.main.Kind]
+}
+
+// all are the mutations, the main one last.
+func (w *writing) all() []*planner.Mutation {
+	if w.main == nil {
+		return w.with
+	}
+	return append(w.with[:len(w.with):len(w.with)], w.main)
+}
+
+// bind returns the statement with its parameters as constants.
+func (w writing) bind(ts []types.T, args []types.Datum) (writing, error) {
+	var err error
+	with := make([]*planner.Mutation, len(w.with))
+	for i, m := range w.with {
+		if with[i], err = bindDML(m, ts, args); err != nil {
+			return w, err
+		}
+	}
+	w.with = with
+	if w.main != nil {
+		w.main, err = bindDML(w.main, ts, args)
+	} else {
+		w.query, err = bindParams(w.query, ts, args)
+	}
+	return w, err
+}
+
+// runWriting runs a statement that changes tables and returns its rows (nil:
+// none) and the number of rows that the main statement changed.
+func (s *Session) runWriting(ctx context.Context, w writing, ts []types.T, args []types.Datum) (*vec.Chunk, int64, error) {
 	if s.tx.readOnly {
-		return nil, 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", verb)
+		return nil, 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", w.verb())
 	}
-	if s.eng.cat.Current().Builtin(d.Table.OID) {
-		return nil, 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", d.Table.Name)
+	for _, d := range w.all() {
+		if s.eng.cat.Current().Builtin(d.Table.OID) {
+			return nil, 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", d.Table.Name)
+		}
 	}
-	d, err := bindDML(d, ts, args)
+	w, err := w.bind(ts, args)
 	if err != nil {
 		return nil, 0, err
 	}
 	for try := 0; ; try++ {
-		ret, n, err := s.tryDML(ctx, d)
+		ret, n, err := s.tryWriting(ctx, w)
 		if err != nil || !s.tx.alone {
 			return ret, n, err
 		}
@@ -58,6 +101,11 @@ func bindDML(d *planner.Mutation, ts []types.T, args []types.Datum) (*planner.Mu
 	if c.Source, err = bindParams(d.Source, ts, args); err != nil {
 		return nil, err
 	}
+	if d.ReturningPlan != nil {
+		if c.ReturningPlan, err = bindParams(d.ReturningPlan, ts, args); err != nil {
+			return nil, err
+		}
+	}
 	c.Returning = nil
 	for _, e := range d.Returning {
 		c.Returning = append(c.Returning, bindExpr(e, args))
@@ -79,9 +127,49 @@ func bindDML(d *planner.Mutation, ts []types.T, args []types.Datum) (*planner.Mu
 	return &c, nil
 }
 
-func (s *Session) tryDML(ctx context.Context, d *planner.Mutation) (*vec.Chunk, int64, error) {
+// tryWriting runs the statement once. Statements of WITH that nothing has read run
+// after the main one, the last first, as in PostgreSQL.
+func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64, error) {
 	r := s.newRun(ctx)
 	defer r.close()
+	if len(w.with) > 0 || w.main.ReturningPlan != nil {
+		r.freeze()
+		r.with, r.given = w.with, map[uint32]*vec.Chunk{}
+	}
+	var ret *vec.Chunk
+	var n int64
+	var err error
+	if w.main != nil {
+		ret, n, err = r.mutate(w.main)
+	} else {
+		ret, err = r.collect(w.query)
+	}
+	for i := len(w.with) - 1; i >= 0 && err == nil; i-- {
+		_, err = r.givenRows(w.with[i].Given)
+	}
+	return ret, n, err
+}
+
+// givenRows returns what a part of the statement has made; a statement of WITH is
+// run when its rows are first wanted.
+func (r *run) givenRows(id uint32) (*vec.Chunk, error) {
+	if c, ok := r.given[id]; ok {
+		return c, nil
+	}
+	for _, m := range r.with {
+		if m.Given == id {
+			c, _, err := r.mutate(m)
+			r.given[id] = c
+			return c, err
+		}
+	}
+	return nil, pgerr.New(pgerr.Internal, "there are no rows %d in the statement", id)
+}
+
+// mutate runs one INSERT, UPDATE or DELETE and returns the rows of RETURNING (nil:
+// none) and the number of rows changed.
+func (r *run) mutate(d *planner.Mutation) (*vec.Chunk, int64, error) {
+	s := r.s
 	src, err := r.collect(d.Source)
 	if err != nil {
 		return nil, 0, err
@@ -95,8 +183,13 @@ func (s *Session) tryDML(ctx context.Context, d *planner.Mutation) (*vec.Chunk, 
 	case planner.MutDelete:
 		err = m.delete(src)
 	}
-	if err != nil || d.Returning == nil {
+	if err != nil || !d.Returns() {
 		return nil, m.n, err
+	}
+	if d.ReturningPlan != nil {
+		r.given[d.Returned] = m.done
+		ret, err := r.collect(d.ReturningPlan)
+		return ret, m.n, err
 	}
 	ret, err := m.returning()
 	return ret, m.n, err
@@ -110,6 +203,9 @@ type modify struct {
 	nc   int        // columns of the table
 	n    int64      // rows changed
 	done *vec.Chunk // the rows RETURNING sees
+	// What the transaction has added to and removed from the table's rows before
+	// the statement, and by now; made when first needed.
+	before, now map[string]int64
 }
 
 // check refuses rows about to be stored that violate constraints.
@@ -261,7 +357,10 @@ func (m *modify) replace(w *tableWrite, old, fresh *vec.Chunk) error {
 // update takes old row, new row and extras of every row to change. A row joined
 // to several others is changed once.
 func (m *modify) update(c *vec.Chunk) error {
-	c = m.onceEach(c)
+	c, err := m.onceEach(c)
+	if err != nil {
+		return err
+	}
 	old, fresh := columns(c, 0, m.nc), columns(c, m.nc, 2*m.nc)
 	if err := m.check(fresh); err != nil {
 		return err
@@ -275,7 +374,10 @@ func (m *modify) update(c *vec.Chunk) error {
 }
 
 func (m *modify) delete(c *vec.Chunk) error {
-	c = m.onceEach(c)
+	c, err := m.onceEach(c)
+	if err != nil {
+		return err
+	}
 	w := m.r.s.staged(m.d.Table)
 	old := columns(c, 0, m.nc)
 	for i := range c.Rows {
@@ -294,7 +396,7 @@ func (m *modify) count(c *vec.Chunk) {
 
 // onceEach keeps each stored row once: by key, or for tables without one as
 // often as the row is stored.
-func (m *modify) onceEach(c *vec.Chunk) *vec.Chunk {
+func (m *modify) onceEach(c *vec.Chunk) (*vec.Chunk, error) {
 	key := storageKey(m.d.Table)
 	old := columns(c, 0, m.nc)
 	out := vec.NewChunk(c.Types(), c.Rows)
@@ -302,40 +404,68 @@ func (m *modify) onceEach(c *vec.Chunk) *vec.Chunk {
 		seen := map[string]bool{}
 		for i := range c.Rows {
 			k := string(vec.AppendKey(nil, old, key, nil, nil, i))
-			if !seen[k] {
-				seen[k] = true
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+			if changed, err := m.changed(k, old, i); err != nil {
+				return nil, err
+			} else if !changed {
 				out.AppendFrom(c, i, 1)
 			}
 		}
-		return out
+		return out, nil
 	}
 	left := map[string]int64{}
 	for i := range c.Rows {
 		k := string(vec.AppendRow(nil, old, nil, i))
 		n, ok := left[k]
 		if !ok {
-			n = m.stored(k)
+			var err error
+			if n, err = m.stored(k); err != nil {
+				return nil, err
+			}
 		}
 		take := min(n, c.Weight(i))
+		if m.d.EachOnce {
+			take = n
+		}
 		left[k] = n - take
 		if take > 0 {
 			out.AppendFrom(c, i, take)
 		}
 	}
-	return out
+	return out, nil
+}
+
+// changed reports whether another part of the statement has changed the stored row
+// with a key, which then stays as that has left it.
+func (m *modify) changed(key string, c *vec.Chunk, i int) (bool, error) {
+	if len(m.r.with) == 0 {
+		return false, nil
+	}
+	cur, err := m.r.current(m.r.s.staged(m.d.Table), []byte(key))
+	return !bytes.Equal(cur, vec.AppendRow(nil, c, nil, i)), err
 }
 
 // stored returns how often a row of a table without key is stored, as the
-// transaction sees it.
-func (m *modify) stored(row string) int64 {
+// statement sees it and nothing in it has removed it yet.
+func (m *modify) stored(row string) (int64, error) {
 	n, err := m.r.snap.Count(m.d.Table.OID, []byte(row))
 	if err != nil {
-		return 0
+		return 0, err
 	}
-	if own := m.r.own[m.d.Table.OID]; own != nil {
-		n += netRows(own.rows)[row]
+	if m.now == nil {
+		m.now = netRows(m.r.s.staged(m.d.Table).rows)
+		m.before = m.now
+		if len(m.r.with) > 0 {
+			m.before = nil
+			if own := m.r.own[m.d.Table.OID]; own != nil {
+				m.before = netRows(own.rows)
+			}
+		}
 	}
-	return n
+	return n + min(m.before[row], m.now[row]), nil
 }
 
 // returning computes RETURNING over the rows done.

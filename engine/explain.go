@@ -49,7 +49,7 @@ func (s *Session) explainPlan(p *prepared, st sql.Stmt) (plan.Node, error) {
 		}
 		return q.Root, nil
 	case *sql.Insert, *sql.Update, *sql.Delete:
-		d, err := planDML(pl, st)
+		d, err := pl.PlanMutation(st)
 		if err != nil {
 			return nil, err
 		}

@@ -33,6 +33,8 @@ type prepared struct {
 	command func(ctx context.Context, args []types.Datum) (*vec.Chunk, string, error)
 	copy    *wire.Copy
 	copyTag bool // the tag is COPY, not SELECT
+	// wholeTag: the command's tag has its row count already.
+	wholeTag bool
 }
 
 // portal is a bound statement.
@@ -87,12 +89,12 @@ func (p *prepared) analyse(ctx context.Context) error {
 		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
 		return nil
 	case *sql.Insert, *sql.Update, *sql.Delete:
-		d, err := planDML(s.planner(p.st, p.params), st)
+		d, err := s.planner(p.st, p.params).PlanMutation(st)
 		if err != nil {
 			return err
 		}
 		p.dml, p.params = d, d.ParamTypes
-		if d.Returning != nil {
+		if d.Returns() {
 			p.cols = resultColumns(d.Columns)
 		}
 		return nil
@@ -104,18 +106,6 @@ func (p *prepared) analyse(ctx context.Context) error {
 		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
 	}
 	return s.command(ctx, p)
-}
-
-func planDML(pl *planner.Planner, st sql.Stmt) (*planner.Mutation, error) {
-	switch st := st.(type) {
-	case *sql.Insert:
-		return pl.PlanInsert(st)
-	case *sql.Update:
-		return pl.PlanUpdate(st)
-	case *sql.Delete:
-		return pl.PlanDelete(st)
-	}
-	return nil, pgerr.New(pgerr.Internal, "not a statement that changes data")
 }
 
 func takesParams(st sql.Stmt) bool {
@@ -224,6 +214,11 @@ func (o *portal) start(ctx context.Context) error {
 	p.s.expr.Catalog = p.s.catalogInfo()
 	ctx, cancel := p.s.withTimeout(ctx)
 	switch {
+	case p.query != nil && len(p.query.With) > 0:
+		defer cancel()
+		res, _, err := p.s.runWriting(ctx, writing{with: p.query.With, query: p.query.Root}, p.params, o.args)
+		o.rows, o.tag = once(res), p.queryTag
+		return err
 	case p.query != nil:
 		if p.runs++; p.runs == 2 {
 			p.point = newPointRead(p.cat, p.query.Root, p.params)
@@ -257,12 +252,17 @@ func (o *portal) start(ctx context.Context) error {
 		return nil
 	case p.dml != nil:
 		defer cancel()
-		res, n, err := p.s.runDML(ctx, p.dml, p.params, o.args)
+		res, n, err := p.s.runWriting(ctx, writing{with: p.dml.With, main: p.dml}, p.params, o.args)
 		if err != nil {
 			return err
 		}
 		o.rows = once(res)
-		o.tag = func(int64) string { return dmlTag(p.dml, n) }
+		o.tag = func(int64) string {
+			if p.copyTag {
+				return p.queryTag(n)
+			}
+			return dmlTag(p.dml, n)
+		}
 		return nil
 	}
 	defer cancel()
@@ -272,7 +272,7 @@ func (o *portal) start(ctx context.Context) error {
 	}
 	o.rows = once(res)
 	o.tag = func(n int64) string {
-		if tag == "SHOW" || tag == "EXPLAIN" || res == nil {
+		if p.wholeTag || tag == "SHOW" || tag == "EXPLAIN" || res == nil {
 			return tag
 		}
 		return tag + " " + itoa(n)

@@ -9,6 +9,7 @@ import (
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
@@ -23,6 +24,10 @@ type run struct {
 	ctx  context.Context
 	// own holds the transaction's uncommitted rows by relation.
 	own map[uint32]*tableWrite
+	// with and given serve a statement whose parts read one another: the mutations
+	// of its WITH, and the rows that have been made, by plan.RelGiven number.
+	with  []*planner.Mutation
+	given map[uint32]*vec.Chunk
 }
 
 // newRun opens a snapshot of everything committed by now. That is strict
@@ -40,6 +45,17 @@ func (s *Session) newRun(ctx context.Context) *run {
 }
 
 func (r *run) close() { r.snap.Close() }
+
+// freeze makes the run see the transaction's own rows as they are now, whatever
+// the statement goes on to write.
+func (r *run) freeze() {
+	for rel, w := range r.own {
+		c := *w
+		c.rows = vec.NewChunk(w.rows.Types(), w.rows.Rows)
+		c.rows.AppendRange(w.rows, 0, w.rows.Rows)
+		r.own[rel] = &c
+	}
+}
 
 // execute runs a bound plan; out borrows the chunks.
 func (r *run) execute(root plan.Node, out exec.Emit) error {
@@ -104,6 +120,9 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 		}
 		return f(c)
 	}
+	if s.Kind == plan.RelGiven {
+		return r.scanGiven(s, check)
+	}
 	switch o := r.cat.ByOID(s.Rel).(type) {
 	case *catalog.VirtualTable:
 		return o.Chunks(&catalog.Context{Snapshot: r.cat, Session: &r.s.expr, Server: serverInfo{r.s}}, s.Cols, check)
@@ -119,6 +138,40 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 			"Create a materialized view on the source and query that.")
 	}
 	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", s.Name)
+}
+
+// narrowed passes the columns of a scan on to f, which borrows them.
+func narrowed(s *plan.Scan, f func(*vec.Chunk) error) func(*vec.Chunk) error {
+	view := &vec.Chunk{Cols: make([]vec.Vector, len(s.Cols))}
+	return func(c *vec.Chunk) error {
+		for i, k := range s.Cols {
+			view.Cols[i] = c.Cols[k]
+		}
+		view.Rows, view.Diff = c.Rows, c.Diff
+		return f(view)
+	}
+}
+
+// scanGiven reads rows that a part of the statement makes.
+func (r *run) scanGiven(s *plan.Scan, f func(*vec.Chunk) error) error {
+	all, err := r.givenRows(s.Rel)
+	if err != nil || all.Rows == 0 {
+		return err
+	}
+	size := r.s.eng.cfg.ChunkRows
+	f = narrowed(s, f)
+	if all.Rows <= size {
+		return f(all)
+	}
+	part := vec.NewChunk(all.Types(), size)
+	for lo := 0; lo < all.Rows; lo += size {
+		part.Reset()
+		part.AppendRange(all, lo, min(lo+size, all.Rows))
+		if err := f(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) error) error {
@@ -137,14 +190,7 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	if err != nil || empty {
 		return err
 	}
-	view := &vec.Chunk{Cols: make([]vec.Vector, len(s.Cols))}
-	narrow := func(c *vec.Chunk) error {
-		for i, k := range s.Cols {
-			view.Cols[i] = c.Cols[k]
-		}
-		view.Rows, view.Diff = c.Rows, c.Diff
-		return f(view)
-	}
+	narrow := narrowed(s, f)
 	own := r.own[s.Rel]
 	if own == nil && whole && len(s.Prefix) == len(key) && lo != nil {
 		return r.getRow(rel, ts, lo, narrow)

@@ -39,7 +39,10 @@ func (p *Planner) PlanCopy(t *catalog.Table, cols []int) (*Mutation, error) {
 func (b *binder) finishCopy(m *Mutation) (*Mutation, error) {
 	src := m.Source
 	m.Source = &plan.Values{Out: src.Schema()}
-	m, err := b.finishMutation(m)
+	m, err := b.constrain(m)
+	if err == nil {
+		m, err = b.finishMutation(m)
+	}
 	if err != nil {
 		return nil, err
 	}

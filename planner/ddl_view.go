@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -19,6 +20,14 @@ func viewColumns(cols []plan.Column) []catalog.Column {
 	return out
 }
 
+// modifies reports whether a statement of the query's WITH changes data.
+func modifies(q *sql.Select) bool {
+	return q.With != nil && slices.ContainsFunc(q.With.CTEs, func(c sql.CTE) bool {
+		_, query := c.Query.(*sql.Select)
+		return !query
+	})
+}
+
 // BindCreateView makes the catalog object of CREATE VIEW.
 func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	b := p.newBinder(false)
@@ -28,6 +37,9 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	h, err := b.head(s.Name)
 	if err != nil {
 		return nil, err
+	}
+	if modifies(s.Query) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "views must not contain data-modifying statements in WITH")
 	}
 	// A view may read sources, since streams may read the view.
 	b.stream = true
@@ -51,6 +63,9 @@ func (p *Planner) BindCreateMaterializedView(s *sql.CreateMaterializedView) (*ca
 	b := p.newBinder(true)
 	if s.EmitOnWindowClose {
 		return nil, b.unsupported(s, "EMIT ON WINDOW CLOSE", "Leave it out: the view then has a result for open windows too.")
+	}
+	if modifies(s.Query) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "materialized views must not use data-modifying statements in WITH")
 	}
 	h, err := b.head(s.Name)
 	if err != nil {

@@ -43,10 +43,26 @@ type Mutation struct {
 	// stored for INSERT, else over Source's row.
 	Returning []expr.Expr
 	Columns   []plan.Column
+	// ReturningPlan computes RETURNING in the place of Returning where that of an
+	// INSERT holds subqueries: it reads the rows stored as Returned.
+	ReturningPlan plan.Node
+	Returned      uint32
+	// EachOnce: the rows of a table without a key are joined with others in Source;
+	// each is changed once, as often as it is stored, whatever the weights.
+	EachOnce bool
+	// Given is the number under which the statement around reads the rows that
+	// RETURNING answers, if this one stands in WITH.
+	Given uint32
 
 	ParamTypes []types.T
 	Deps       []uint32
+	// With are the data-modifying statements of the WITH clause. Every plan of the
+	// statement reads the tables as they were before all of them.
+	With []*Mutation
 }
+
+// Returns reports whether the statement answers rows.
+func (m *Mutation) Returns() bool { return m.Returning != nil || m.ReturningPlan != nil }
 
 // Conflict is ON CONFLICT. Set has an expression for each changed column of the
 // table and Where the condition for changing it, both over the stored row
@@ -146,8 +162,8 @@ func (b *binder) assign(e expr.Expr, c catalog.Column, at sql.Node) (expr.Expr, 
 	return b.coerce(e, c.Type, expr.Assignment, at)
 }
 
-// finishMutation adds constraints and runs the rules.
-func (b *binder) finishMutation(m *Mutation) (*Mutation, error) {
+// constrain adds the table's constraints.
+func (b *binder) constrain(m *Mutation) (*Mutation, error) {
 	for i, c := range m.Table.Columns {
 		if c.NotNull || m.Table.PrimaryKey != nil && slices.Contains(m.Table.PrimaryKey.Columns, i) {
 			m.NotNull = append(m.NotNull, i)
@@ -164,12 +180,80 @@ func (b *binder) finishMutation(m *Mutation) (*Mutation, error) {
 			m.Checks = append(m.Checks, e)
 		}
 	}
-	q, err := b.finish(m.Source, nil)
+	return m, nil
+}
+
+// optimizeMutation runs the rules on the plans of m.
+func (b *binder) optimizeMutation(m *Mutation) (err error) {
+	if m.Source, err = b.optimize(m.Source); err == nil && m.ReturningPlan != nil {
+		m.ReturningPlan, err = b.optimize(m.ReturningPlan)
+	}
+	return err
+}
+
+// finishMutation checks the parameters and runs the rules, also for the
+// statements of WITH.
+func (b *binder) finishMutation(m *Mutation) (*Mutation, error) {
+	ts, err := b.params.resolved()
 	if err != nil {
 		return nil, err
 	}
-	m.Source, m.ParamTypes, m.Deps = q.Root, q.ParamTypes, q.Deps
+	for _, x := range append(slices.Clone(b.with), m) {
+		if err := b.optimizeMutation(x); err != nil {
+			return nil, err
+		}
+	}
+	m.ParamTypes, m.Deps, m.With = ts, b.dependencies(), b.with
 	return m, nil
+}
+
+// mutation binds a statement that changes data; ctes are those of a WITH around
+// it. top: it is the whole statement, whose WITH may change data too.
+func (b *binder) mutation(st sql.Stmt, ctes *cteEnv, top bool) (*Mutation, error) {
+	switch st := st.(type) {
+	case *sql.Insert:
+		return b.insert(st, ctes, top)
+	case *sql.Update:
+		return b.update(st, ctes, top)
+	case *sql.Delete:
+		return b.delete(st, ctes, top)
+	}
+	return nil, pgerr.New(pgerr.Internal, "not a statement that changes data")
+}
+
+// PlanMutation plans INSERT, UPDATE and DELETE.
+func (p *Planner) PlanMutation(st sql.Stmt) (*Mutation, error) {
+	b := p.newBinder(false)
+	m, err := b.mutation(st, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	return b.finishMutation(m)
+}
+
+// withMutation binds a data-modifying statement of WITH. It is run whether or not
+// anything reads it.
+func (b *binder) withMutation(c sql.CTE, env *cteEnv) (*cte, error) {
+	m, err := b.mutation(c.Query, env, false)
+	if err != nil {
+		return nil, err
+	}
+	b.given++
+	m.Given = b.given
+	b.with = append(b.with, m)
+	cols := slices.Clone(m.Columns)
+	if len(c.Columns) > len(cols) && m.Returns() {
+		return nil, b.errAt(c, pgerr.InvalidColumnReference, "WITH query \"%s\" has %d columns available but %d columns specified", c.Name, len(cols), len(c.Columns))
+	}
+	for i := range min(len(cols), len(c.Columns)) {
+		cols[i].Name = c.Columns[i]
+	}
+	return &cte{name: c.Name, node: givenScan(m.Given, c.Name, cols), cols: cols, size: 1, mute: !m.Returns()}, nil
+}
+
+// givenScan reads rows that a part of the statement made.
+func givenScan(id uint32, name string, cols []plan.Column) *plan.Scan {
+	return &plan.Scan{Kind: plan.RelGiven, Rel: id, Name: name, Cols: all(len(cols)), Out: cols}
 }
 
 // returning binds RETURNING over items; it may not hold aggregates.
@@ -187,9 +271,6 @@ func (b *binder) returning(ts []sql.Target, sc *scope) ([]namedExpr, error) {
 		e, err := b.expr(&exprContext{sc: sc, clause: "RETURNING"}, t.Expr)
 		if err != nil {
 			return nil, err
-		}
-		if hasSubquery(e) {
-			return nil, b.unsupported(t.Expr, "a subquery in RETURNING", "Read what is needed with a SELECT in the same transaction.")
 		}
 		if e, err = b.toText(e); err != nil {
 			return nil, err

@@ -10,14 +10,13 @@ import (
 	"github.com/streamdb/streamdb/sql"
 )
 
-// PlanInsert plans INSERT.
-func (p *Planner) PlanInsert(s *sql.Insert) (*Mutation, error) {
-	b := p.newBinder(false)
+// insert binds INSERT.
+func (b *binder) insert(s *sql.Insert, ctes *cteEnv, top bool) (*Mutation, error) {
 	t, err := b.dmlTarget(s.Table, "insert into", s.Table)
 	if err != nil {
 		return nil, err
 	}
-	env, err := b.with(s.With, nil)
+	env, err := b.withClause(s.With, &scope{ctes: ctes}, top)
 	if err != nil {
 		return nil, err
 	}
@@ -42,16 +41,33 @@ func (p *Planner) PlanInsert(s *sql.Insert) (*Mutation, error) {
 		}
 	}
 	if s.Returning != nil {
-		rs, err := b.returning(s.Returning, &scope{items: []*rangeItem{tableItem(t, name, 0)}})
-		if err != nil {
+		if err := b.insertReturning(m, s.Returning, &scope{items: []*rangeItem{tableItem(t, name, 0)}, ctes: env}); err != nil {
 			return nil, err
 		}
-		m.Columns = columnsOf(rs)
-		for _, r := range rs {
-			m.Returning = append(m.Returning, r.e)
-		}
 	}
-	return b.finishMutation(m)
+	return b.constrain(m)
+}
+
+// insertReturning binds RETURNING over the rows as they are stored.
+func (b *binder) insertReturning(m *Mutation, ret []sql.Target, sc *scope) error {
+	rs, err := b.returning(ret, sc)
+	if err != nil {
+		return err
+	}
+	m.Columns = columnsOf(rs)
+	subqueries := false
+	for _, r := range rs {
+		m.Returning = append(m.Returning, r.e)
+		subqueries = subqueries || hasSubquery(r.e)
+	}
+	if !subqueries {
+		return nil
+	}
+	b.given++
+	m.Returned = b.given
+	n, es, err := b.planSubqueries(givenScan(m.Returned, m.Table.Name, m.RowSchema()), m.Returning)
+	m.Returning, m.ReturningPlan = nil, &plan.Project{Input: n, Exprs: es, Out: m.Columns}
+	return err
 }
 
 // insertColumns are the table columns that the source's columns go to.

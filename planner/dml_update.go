@@ -10,11 +10,10 @@ import (
 	"github.com/streamdb/streamdb/sql"
 )
 
-// PlanUpdate plans UPDATE.
-func (p *Planner) PlanUpdate(s *sql.Update) (*Mutation, error) {
-	b := p.newBinder(false)
+// update binds UPDATE.
+func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error) {
 	m := &Mutation{Kind: MutUpdate}
-	sc, n, err := b.dmlFrom(m, s.With, s.Table, s.From, "update")
+	sc, n, err := b.dmlFrom(m, dmlWith{s.With, ctes, top}, s.Table, s.From, "update")
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +51,14 @@ func (p *Planner) PlanUpdate(s *sql.Update) (*Mutation, error) {
 	}
 	// RETURNING sees the new row under the table's name.
 	item := tableItem(t, sc.items[0].name, width)
-	rsc := &scope{items: append([]*rangeItem{item}, sc.items[1:]...)}
+	rsc := &scope{items: append([]*rangeItem{item}, sc.items[1:]...), ctes: sc.ctes}
 	return b.dmlFinish(m, n, rsc, s.Returning, len(s.From) > 0, append(all(len(t.Columns)), span(width, len(t.Columns))...))
 }
 
-// PlanDelete plans DELETE.
-func (p *Planner) PlanDelete(s *sql.Delete) (*Mutation, error) {
-	b := p.newBinder(false)
+// delete binds DELETE.
+func (b *binder) delete(s *sql.Delete, ctes *cteEnv, top bool) (*Mutation, error) {
 	m := &Mutation{Kind: MutDelete}
-	sc, n, err := b.dmlFrom(m, s.With, s.Table, s.Using, "delete from")
+	sc, n, err := b.dmlFrom(m, dmlWith{s.With, ctes, top}, s.Table, s.Using, "delete from")
 	if err != nil {
 		return nil, err
 	}
@@ -78,15 +76,22 @@ func span(from, n int) []int {
 	return out
 }
 
+// dmlWith is a statement's WITH clause, with those around it.
+type dmlWith struct {
+	w    *sql.With
+	ctes *cteEnv
+	top  bool
+}
+
 // dmlFrom binds the target table, as the first columns of the row, and the other
 // tables.
-func (b *binder) dmlFrom(m *Mutation, w *sql.With, target *sql.TableRef, from []sql.TableExpr, verb string) (*scope, plan.Node, error) {
+func (b *binder) dmlFrom(m *Mutation, w dmlWith, target *sql.TableRef, from []sql.TableExpr, verb string) (*scope, plan.Node, error) {
 	t, err := b.dmlTarget(target.Name, verb, target)
 	if err != nil {
 		return nil, nil, err
 	}
 	m.Table = t
-	env, err := b.with(w, nil)
+	env, err := b.withClause(w.w, &scope{ctes: w.ctes}, w.top)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,11 +117,29 @@ func (b *binder) dmlWhere(n plan.Node, sc *scope, where sql.Expr) (plan.Node, er
 // that joins with several others is changed once.
 func (b *binder) dmlFinish(m *Mutation, n plan.Node, sc *scope, ret []sql.Target, joined bool, keep []int) (*Mutation, error) {
 	if joined {
-		if m.Table.PrimaryKey == nil {
-			return nil, pgerr.Unsupported("UPDATE ... FROM or DELETE ... USING on a table without a primary key",
-				"Use a subquery in WHERE, such as WHERE EXISTS (...), instead.")
+		if m.Table.PrimaryKey != nil {
+			n = &plan.TopN{Input: n, Partition: slices.Clone(m.Table.PrimaryKey.Columns), Limit: 1}
+		} else {
+			m.EachOnce = true
 		}
-		n = &plan.TopN{Input: n, Partition: slices.Clone(m.Table.PrimaryKey.Columns), Limit: 1}
+	}
+	var rs []namedExpr
+	if ret != nil {
+		var err error
+		if rs, err = b.returning(ret, sc); err != nil {
+			return nil, err
+		}
+		es := make([]expr.Expr, len(rs))
+		for i, r := range rs {
+			es[i] = r.e
+		}
+		if n, es, err = b.planSubqueries(n, es); err != nil {
+			return nil, err
+		}
+		for i := range rs {
+			rs[i].e = es[i]
+		}
+		m.Columns = columnsOf(rs)
 	}
 	p := &plan.Project{Input: n}
 	sch := n.Schema()
@@ -124,20 +147,13 @@ func (b *binder) dmlFinish(m *Mutation, n plan.Node, sc *scope, ret []sql.Target
 		p.Exprs = append(p.Exprs, &expr.Col{Index: c, Typ: sch[c].Typ})
 		p.Out = append(p.Out, sch[c])
 	}
-	if ret != nil {
-		rs, err := b.returning(ret, sc)
-		if err != nil {
-			return nil, err
-		}
-		m.Columns = columnsOf(rs)
-		for _, r := range rs {
-			m.Returning = append(m.Returning, &expr.Col{Index: len(p.Exprs), Typ: r.e.Type()})
-			p.Exprs = append(p.Exprs, r.e)
-			p.Out = append(p.Out, plan.Column{Name: r.name, Typ: r.e.Type()})
-		}
+	for _, r := range rs {
+		m.Returning = append(m.Returning, &expr.Col{Index: len(p.Exprs), Typ: r.e.Type()})
+		p.Exprs = append(p.Exprs, r.e)
+		p.Out = append(p.Out, plan.Column{Name: r.name, Typ: r.e.Type()})
 	}
 	m.Source = p
-	return b.finishMutation(m)
+	return b.constrain(m)
 }
 
 // setClauses binds SET, giving the new value of each column that changes.
@@ -178,24 +194,63 @@ func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, ec *exprCont
 			}
 			continue
 		}
-		row, ok := s.Value.(*sql.RowExpr)
-		if !ok && len(s.Columns) == 1 {
-			if err := put(s.Columns[0], s.Value, nil, s); err != nil {
+		if q, ok := s.Value.(*sql.SubqueryExpr); ok {
+			fields, at, err := b.rowSubquery(ec, q, len(s.Columns))
+			if err != nil {
 				return nil, err
+			}
+			for i, f := range fields {
+				if err := put(s.Columns[i], at[i], f, s); err != nil {
+					return nil, err
+				}
 			}
 			continue
 		}
+		row, ok := s.Value.(*sql.RowExpr)
 		if !ok {
-			return nil, b.unsupported(s, "(columns) = (subquery)", "Use one subquery a column, or UPDATE ... FROM.")
+			return nil, b.errAt(s.Value, pgerr.FeatureNotSupported, "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
 		}
-		if len(row.Fields) != len(s.Columns) {
+		var vals []namedExpr
+		for _, f := range row.Fields {
+			if ref, ok := f.(*sql.ColumnRef); ok && ref.Star {
+				cols, err := b.star(ec.sc, ref)
+				if err != nil {
+					return nil, err
+				}
+				vals = append(vals, cols...)
+				continue
+			}
+			vals = append(vals, namedExpr{at: f})
+		}
+		if len(vals) != len(s.Columns) {
 			return nil, b.errAt(s.Value, pgerr.SyntaxError, "number of columns does not match number of values")
 		}
-		for i, f := range row.Fields {
-			if err := put(s.Columns[i], f, nil, s); err != nil {
+		for i, v := range vals {
+			if err := put(s.Columns[i], v.at.(sql.Expr), v.e, s); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return out, nil
+}
+
+// rowSubquery binds the query of SET (columns) = (query) and returns its columns,
+// with the places of their values in the text.
+func (b *binder) rowSubquery(ec *exprContext, q *sql.SubqueryExpr, want int) ([]expr.Expr, []sql.Expr, error) {
+	n, cols, err := b.subquery(ec, q.Query, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(cols) != want {
+		return nil, nil, b.errAt(q, pgerr.SyntaxError, "number of columns does not match number of values")
+	}
+	sub := &subRef{kind: subScalar, node: n, at: q}
+	fields, at := make([]expr.Expr, want), make([]sql.Expr, want)
+	for i, c := range cols {
+		fields[i], at[i] = &subField{sub, i, c.Typ}, q
+		if len(q.Query.Targets) == want {
+			at[i] = q.Query.Targets[i].Expr
+		}
+	}
+	return fields, at, nil
 }

@@ -167,7 +167,7 @@ func concat(a, b []plan.Column) []plan.Column {
 }
 
 func describeScan(n *plan.Scan) (string, []string) {
-	kind := [...]string{plan.RelTable: "Scan", plan.RelView: "Scan", plan.RelSource: "Source Scan", plan.RelVirtual: "Catalog Scan"}[n.Kind]
+	kind := [...]string{plan.RelTable: "Scan", plan.RelView: "Scan", plan.RelSource: "Source Scan", plan.RelVirtual: "Catalog Scan", plan.RelGiven: "CTE Scan"}[n.Kind]
 	var d []string
 	if len(n.Prefix) > 0 || n.Lo != nil || n.Hi != nil {
 		if n.Index != 0 {

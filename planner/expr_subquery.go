@@ -45,6 +45,17 @@ type subCol struct {
 // Type returns the column's type.
 func (s *subCol) Type() types.T { return s.typ }
 
+// subField is a column of a scalar subquery of several columns, in SET (a, b) =
+// (query). Its fields share one subRef, so that the query runs once a row.
+type subField struct {
+	sub   *subRef
+	index int
+	typ   types.T
+}
+
+// Type returns the column's type.
+func (s *subField) Type() types.T { return s.typ }
+
 // subquery binds a query in an expression.
 func (b *binder) subquery(ec *exprContext, q *sql.Select, at sql.Node) (plan.Node, []plan.Column, error) {
 	if ec.noSub != "" {
@@ -154,7 +165,8 @@ func fewMany(few bool) string {
 func hasSubquery(e expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(x expr.Expr) bool {
-		if _, ok := x.(*subRef); ok {
+		switch x.(type) {
+		case *subRef, *subField:
 			found = true
 		}
 		return !found
@@ -231,12 +243,22 @@ func withSubCols(e expr.Expr, offset int) expr.Expr {
 func (b *binder) planSubqueries(n plan.Node, es []expr.Expr) (plan.Node, []expr.Expr, error) {
 	var first error
 	out := make([]expr.Expr, len(es))
+	rows := map[*subRef]int{} // places of the rows of subFields
 	for i, e := range es {
 		if !hasSubquery(e) {
 			out[i] = e
 			continue
 		}
 		out[i] = expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+			if f, ok := x.(*subField); ok {
+				at, seen := rows[f.sub]
+				if !seen {
+					at = len(n.Schema())
+					rows[f.sub] = at
+					n = &plan.Apply{Kind: plan.Left, Left: n, Right: f.sub.node, Scalar: true}
+				}
+				return &expr.Col{Index: at + f.index, Typ: f.typ}
+			}
 			s, ok := x.(*subRef)
 			if !ok || first != nil {
 				return x

@@ -104,19 +104,19 @@ func explain(c *catalog.Catalog, mode, text string) string {
 		}
 		return out
 	case *sql.Insert:
-		r, err := p.PlanInsert(s)
+		r, err := p.PlanMutation(s)
 		if err != nil {
 			return describeError(err)
 		}
 		return describeDML(r)
 	case *sql.Update:
-		r, err := p.PlanUpdate(s)
+		r, err := p.PlanMutation(s)
 		if err != nil {
 			return describeError(err)
 		}
 		return describeDML(r)
 	case *sql.Delete:
-		r, err := p.PlanDelete(s)
+		r, err := p.PlanMutation(s)
 		if err != nil {
 			return describeError(err)
 		}

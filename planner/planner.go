@@ -32,6 +32,8 @@ type Query struct {
 	ParamTypes []types.T
 	// Deps are the relations read, views in between included.
 	Deps []uint32
+	// With are the data-modifying statements of its WITH clause.
+	With []*Mutation
 }
 
 // PlanQuery plans a one-off query.
@@ -53,7 +55,12 @@ func (b *binder) finish(n plan.Node, cols []plan.Column) (*Query, error) {
 	if n, err = b.optimize(n); err != nil {
 		return nil, err
 	}
-	return &Query{Root: n, Columns: cols, ParamTypes: ts, Deps: b.dependencies()}, nil
+	for _, m := range b.with {
+		if err := b.optimizeMutation(m); err != nil {
+			return nil, err
+		}
+	}
+	return &Query{Root: n, Columns: cols, ParamTypes: ts, Deps: b.dependencies(), With: b.with}, nil
 }
 
 // optimize runs the rules on a bound plan.
@@ -134,6 +141,8 @@ type binder struct {
 	nodes  int
 	depth  int
 	views  int
+	with   []*Mutation // the data-modifying statements of WITH, in order
+	given  uint32      // number of plan.RelGiven relations
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

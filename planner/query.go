@@ -46,6 +46,7 @@ type cte struct {
 	depth int // of the scope its plan sees as level 1
 	size  int
 	rec   bool // recursive: its own query is being bound
+	mute  bool // a data-modifying statement without RETURNING
 }
 
 // query binds a query under outer. ORDER BY without LIMIT has no effect unless
@@ -81,7 +82,7 @@ func (b *binder) boundQuery(q *sql.Select, outer *scope, mode queryMode) (*bound
 		return nil, b.unsupported(q, "SELECT FOR "+q.Locks[0].Strength,
 			"Leave it out: two transactions that write the same key conflict (SQLSTATE 40001) without it.")
 	}
-	env, err := b.with(q.With, outer)
+	env, err := b.withClause(q.With, outer, mode.root && outer == nil && !b.stream)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +111,9 @@ func outerEnv(outer *scope) *cteEnv {
 	return outer.ctes
 }
 
-// with binds the common table expressions of a WITH clause.
-func (b *binder) with(w *sql.With, outer *scope) (*cteEnv, error) {
+// withClause binds the common table expressions of a WITH clause. Statements that
+// change data may stand in that of the whole statement only.
+func (b *binder) withClause(w *sql.With, outer *scope, top bool) (*cteEnv, error) {
 	env := outerEnv(outer)
 	if w == nil {
 		return env, nil
@@ -124,7 +126,15 @@ func (b *binder) with(w *sql.With, outer *scope) (*cteEnv, error) {
 		seen[c.Name] = true
 		q, ok := c.Query.(*sql.Select)
 		if !ok {
-			return nil, b.unsupported(c, "a data-modifying statement in WITH", "Run it as a statement of its own in a transaction.")
+			if !top {
+				return nil, b.errAt(c, pgerr.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level")
+			}
+			m, err := b.withMutation(c, env)
+			if err != nil {
+				return nil, err
+			}
+			env = &cteEnv{env, m}
+			continue
 		}
 		if w.Recursive && mentions(q, c.Name) {
 			return nil, b.unsupported(c, "WITH RECURSIVE", "Write out a fixed number of steps with UNION ALL.")
@@ -165,6 +175,9 @@ func (b *binder) cteRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		c := e.cte
 		if c.name != te.Name.Name {
 			continue
+		}
+		if c.mute {
+			return nil, b.errAt(te, pgerr.FeatureNotSupported, "WITH query \"%s\" does not have a RETURNING clause", c.name)
 		}
 		if err := b.grow(c.size, te); err != nil {
 			return nil, err

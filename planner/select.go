@@ -512,7 +512,7 @@ func foldable(e expr.Expr) bool {
 	ok := true
 	expr.Walk(e, func(x expr.Expr) bool {
 		switch x := x.(type) {
-		case *expr.Col, *expr.Param, *expr.Outer, *subRef, *aggRef, *winRef, *groupingRef, *subCol:
+		case *expr.Col, *expr.Param, *expr.Outer, *subRef, *subField, *aggRef, *winRef, *groupingRef, *subCol:
 			ok = false
 		case *expr.Call:
 			ok = ok && x.Fn.Volatility == expr.Immutable && !x.Fn.Set

@@ -36,6 +36,7 @@ const (
 	RelView                   // a materialized view's stored rows
 	RelSource                 // a connector; only in streams
 	RelVirtual                // a catalog table, computed when scanned
+	RelGiven                  // rows that a part of the statement made; Rel counts these
 )
 
 // Scan reads a relation. Cols are the relation's column positions read, in

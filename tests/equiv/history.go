@@ -181,6 +181,11 @@ func (g *gen) changeFrom(t, from *table) *node {
 		return seq("DELETE FROM "+t.name+" AS x USING "+from.name+" AS o WHERE x."+c+" = o."+c+"@", cond)
 	case g.chance(30) && c != "id":
 		return seq("UPDATE " + t.name + " AS x SET " + c + " = (SELECT max(o." + c + ") FROM " + from.name + " AS o WHERE o." + c + " <= x." + c + ") WHERE x." + c + " IS NOT NULL")
+	case g.chance(40):
+		if v := pick(g, shared).name; v != "id" {
+			return seq("UPDATE " + t.name + " AS x SET " + v + " = o.m FROM (SELECT " + c + " AS k, max(" + v + ") AS m FROM " + from.name + " GROUP BY " + c + ") AS o WHERE x." + c + " = o.k")
+		}
+		return g.change(t)
 	case t.key:
 		return seq("DELETE FROM "+t.name+" AS x WHERE x."+c+" IN (SELECT o."+c+" FROM "+from.name+" AS o WHERE @)", g.expr(s, kBool, 1))
 	}
