@@ -22,7 +22,7 @@ func (e *Engine) createJob(ctx context.Context, o catalog.Object) error {
 	if err != nil {
 		return err
 	}
-	if err := e.readable(j.rels); err != nil {
+	if err := e.readable(j.rels...); err != nil {
 		j.cancel()
 		return err
 	}
@@ -85,7 +85,7 @@ func (e *Engine) undoCreation(oid uint32) {
 }
 
 // readable refuses relations that are not complete yet.
-func (e *Engine) readable(rels []uint32) error {
+func (e *Engine) readable(rels ...uint32) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, r := range rels {

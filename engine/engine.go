@@ -78,6 +78,8 @@ type Engine struct {
 	jobs     map[uint32]*job
 	sources  map[uint32]connector.Source
 	sessions map[int32]*Session
+
+	plans planCache
 }
 
 // Open opens or creates a data directory and brings every job back to its last

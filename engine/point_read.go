@@ -16,18 +16,22 @@ import (
 type pointRead struct {
 	rel    uint32
 	view   bool
-	key    []expr.Expr // constants and parameters
-	keyCol []int       // 0, 1, … for AppendKey
+	key    []expr.Expr     // constants and parameters
+	keyOf  []*expr.Program // what else there is in key, over the parameters
+	keyCol []int           // 0, 1, … for AppendKey
 	stored []types.T   // of the relation's columns
 	cols   []int       // those that the scan reads
 	steps  []pointStep
 	out    []types.T
 
-	// What executions reuse; a session runs one at a time.
+	// What executions reuse; one runs at a time.
 	keyRow *vec.Chunk
 	row    *vec.Chunk
 	params *vec.Chunk
+	in     []vec.Chunk // the input of each step, and of the end
+	ctx    expr.Ctx
 	buf    []byte
+	result *vec.Chunk // of executions by Quick
 }
 
 // pointStep is a filter, or a projection if cond is nil.
@@ -53,6 +57,12 @@ func newPointRead(cat *catalog.Snapshot, root plan.Node, params []types.T) *poin
 		case *plan.Filter:
 			nodes, n = append(nodes, x), x.Input
 			continue
+		case *plan.Limit:
+			if !letsOneRowThrough(x) {
+				return nil
+			}
+			n = x.Input
+			continue
 		}
 		break
 	}
@@ -69,10 +79,13 @@ func newPointRead(cat *catalog.Snapshot, root plan.Node, params []types.T) *poin
 	var kts []types.T
 	for i, k := range storageKey(rel) {
 		kts, q.keyCol = append(kts, q.stored[k]), append(q.keyCol, i)
+		q.keyOf = append(q.keyOf, nil)
 		switch q.key[i].(type) {
 		case *expr.Const, *expr.Param:
 		default:
-			return nil
+			if q.keyOf[i] = compileAfter(q.key[i], 0); q.keyOf[i] == nil {
+				return nil
+			}
 		}
 	}
 	for i := len(nodes) - 1; i >= 0; i-- {
@@ -83,30 +96,47 @@ func newPointRead(cat *catalog.Snapshot, root plan.Node, params []types.T) *poin
 		q.steps = append(q.steps, s)
 	}
 	q.keyRow, q.row, q.params = vec.NewChunk(kts, 1), vec.NewChunk(q.stored, 1), vec.NewChunk(params, 1)
+	q.in, q.result = make([]vec.Chunk, len(q.steps)+1), vec.NewChunk(q.out, 1)
 	return q
+}
+
+// letsOneRowThrough reports whether a limit is none for a single row.
+func letsOneRowThrough(l *plan.Limit) bool {
+	if l.Offset != nil {
+		return false
+	}
+	k, ok := l.Limit.(*expr.Const)
+	if !ok {
+		return l.Limit == nil
+	}
+	n, ok := k.Val.(int64)
+	return k.Val == nil || ok && n > 0
+}
+
+// compileAfter compiles an expression whose parameters are the columns after the
+// first width ones; nil if it cannot be.
+func compileAfter(e expr.Expr, width int) *expr.Program {
+	p, err := expr.Compile(expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if p, ok := e.(*expr.Param); ok {
+			return &expr.Col{Index: width + p.Index - 1, Typ: p.Typ}
+		}
+		return e
+	}))
+	if err != nil {
+		return nil
+	}
+	return p
 }
 
 // newPointStep compiles a node; what does not compile is left to a full run.
 func newPointStep(n plan.Node) (s pointStep, ok bool) {
 	width := len(n.Children()[0].Schema())
-	compile := func(e expr.Expr) *expr.Program {
-		p, err := expr.Compile(expr.Rewrite(e, func(e expr.Expr) expr.Expr {
-			if p, ok := e.(*expr.Param); ok {
-				return &expr.Col{Index: width + p.Index - 1, Typ: p.Typ}
-			}
-			return e
-		}))
-		if err != nil {
-			return nil
-		}
-		return p
-	}
 	if f, is := n.(*plan.Filter); is {
-		s.cond = compile(f.Cond)
+		s.cond = compileAfter(f.Cond, width)
 		return s, s.cond != nil
 	}
 	for _, e := range n.(*plan.Project).Exprs {
-		p := compile(e)
+		p := compileAfter(e, width)
 		if p == nil {
 			return s, false
 		}
@@ -121,16 +151,34 @@ func (q *pointRead) usable(s *Session, cat *catalog.Snapshot, params []types.T, 
 	return cat == s.eng.cat.Current() && len(s.tx.writes) == 0 && len(args) == len(params)
 }
 
-// run returns the row, nil if there is none. The caller owns it.
-func (q *pointRead) run(ctx context.Context, s *Session, args []types.Datum) (*vec.Chunk, error) {
+// run appends the row, if there is one, to out, which has the columns out.
+func (q *pointRead) run(ctx context.Context, s *Session, args []types.Datum, out *vec.Chunk) error {
 	if err := canceled(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if q.view {
-		if err := s.eng.readable([]uint32{q.rel}); err != nil {
-			return nil, err
+		if err := s.eng.readable(q.rel); err != nil {
+			return err
 		}
 	}
+	q.ctx.Session = &s.expr
+	q.params.Reset()
+	for i, d := range args {
+		q.params.Cols[i].AppendDatum(d)
+	}
+	q.params.Rows = 1
+	ok, err := q.fillKey(args)
+	if err != nil || !ok {
+		return err
+	}
+	if ok, err = q.read(s); err != nil || !ok {
+		return err
+	}
+	return q.compute(out)
+}
+
+// fillKey makes buf the key; false if a part of it is NULL, which no row has.
+func (q *pointRead) fillKey(args []types.Datum) (bool, error) {
 	q.keyRow.Reset()
 	for i, e := range q.key {
 		d := types.Datum(nil)
@@ -139,23 +187,21 @@ func (q *pointRead) run(ctx context.Context, s *Session, args []types.Datum) (*v
 			d = e.Val
 		case *expr.Param:
 			d = args[e.Index-1]
+		default:
+			v, err := q.keyOf[i].Eval(&q.ctx, q.params)
+			if err != nil {
+				return false, err
+			}
+			d = v.Datum(0)
 		}
 		if d == nil {
-			return nil, nil
+			return false, nil
 		}
 		q.keyRow.Cols[i].AppendDatum(d)
 	}
 	q.keyRow.Rows = 1
 	q.buf = vec.AppendKey(q.buf[:0], q.keyRow, q.keyCol, nil, nil, 0)
-	found, err := q.read(s)
-	if err != nil || !found {
-		return nil, err
-	}
-	q.params.Reset()
-	for i, d := range args {
-		q.params.Cols[i].AppendDatum(d)
-	}
-	return q.compute(&expr.Ctx{Session: &s.expr})
+	return true, nil
 }
 
 // read decodes the newest committed row of the key in buf. One row needs no
@@ -173,37 +219,36 @@ func (q *pointRead) read(s *Session) (bool, error) {
 	return err == nil, err
 }
 
-func (q *pointRead) compute(ec *expr.Ctx) (*vec.Chunk, error) {
-	in := &vec.Chunk{Rows: 1, Cols: make([]vec.Vector, 0, len(q.cols)+len(q.params.Cols))}
+func (q *pointRead) compute(out *vec.Chunk) error {
+	in := &q.in[0]
+	in.Cols, in.Rows = in.Cols[:0], 1
 	for _, k := range q.cols {
 		in.Cols = append(in.Cols, q.row.Cols[k])
 	}
-	width := len(q.cols)
 	in.Cols = append(in.Cols, q.params.Cols...)
-	for _, st := range q.steps {
+	for i, st := range q.steps {
 		if st.cond != nil {
 			var room [1]int32
-			if sel, err := st.cond.Filter(ec, in, room[:0]); err != nil || len(sel) == 0 {
-				return nil, err
+			if sel, err := st.cond.Filter(&q.ctx, in, room[:0]); err != nil || len(sel) == 0 {
+				return err
 			}
 			continue
 		}
-		next := &vec.Chunk{Rows: 1, Cols: make([]vec.Vector, 0, len(st.exprs)+len(q.params.Cols))}
+		next := &q.in[i+1]
+		next.Cols, next.Rows = next.Cols[:0], 1
 		for _, p := range st.exprs {
-			v, err := p.Eval(ec, in)
+			v, err := p.Eval(&q.ctx, in)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			next.Cols = append(next.Cols, v)
 		}
-		width = len(st.exprs)
 		next.Cols = append(next.Cols, q.params.Cols...)
 		in = next
 	}
-	out := vec.NewChunk(q.out, 1)
 	for i, v := range out.Cols {
-		v.AppendRange(in.Cols[:width][i], 0, 1)
+		v.AppendRange(in.Cols[i], 0, 1)
 	}
 	out.Rows = 1
-	return out, nil
+	return nil
 }

@@ -27,6 +27,7 @@ type prepared struct {
 	// point is the compiled form of query if it reads by a whole key; made at the
 	// second execution, since most statements have only one.
 	point *pointRead
+	spare *vec.Chunk // a result of point that no portal uses
 	runs  int
 	// command runs a statement that is neither; it returns its rows (nil: none)
 	// and its tag.
@@ -42,9 +43,11 @@ type portal struct {
 	p    *prepared
 	args []types.Datum
 	rows *rows
-	tag  func(n int64) string
-	end  bool
-	// text replaces the session's current query while running.
+	// point is the result of a point read, instead of rows; sent: it was returned.
+	point   *vec.Chunk
+	sent    bool
+	tag     func(n int64) string
+	end     bool
 	cleanup func()
 }
 
@@ -85,7 +88,7 @@ func (p *prepared) analyse(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.point, p.runs = nil, 0
+		p.point, p.spare, p.runs = nil, nil, 0
 		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
 		return nil
 	case *sql.Insert, *sql.Update, *sql.Delete:
@@ -176,11 +179,18 @@ func (o *portal) Next(ctx context.Context) (*vec.Chunk, error) {
 	if o.end {
 		return nil, nil
 	}
-	if o.rows == nil {
+	if o.rows == nil && o.point == nil {
 		if err := o.start(ctx); err != nil {
 			o.end = true
 			return nil, err
 		}
+	}
+	if o.point != nil {
+		if o.end = o.sent || o.point.Rows == 0; o.end {
+			return nil, nil
+		}
+		o.sent = true
+		return o.point, nil
 	}
 	c, err, ok := o.rows.next()
 	if !ok || err != nil {
@@ -202,6 +212,10 @@ func (o *portal) release() {
 func (o *portal) Close() {
 	if o.rows != nil {
 		o.rows.stop()
+	}
+	if o.point != nil {
+		o.point.Reset()
+		o.p.spare, o.point = o.point, nil
 	}
 	o.end = true
 	o.release()
@@ -226,9 +240,10 @@ func (o *portal) start(ctx context.Context) error {
 		if p.point != nil && p.point.usable(p.s, p.cat, p.params, o.args) {
 			defer cancel()
 			o.tag = p.queryTag
-			c, err := p.point.run(ctx, p.s, o.args)
-			o.rows = once(c)
-			return err
+			if o.point, p.spare = p.spare, nil; o.point == nil {
+				o.point = vec.NewChunk(p.point.out, 1)
+			}
+			return p.point.run(ctx, p.s, o.args, o.point)
 		}
 		root, err := bindParams(p.query.Root, p.params, o.args)
 		if err != nil {
@@ -284,6 +299,16 @@ func (p *prepared) queryTag(n int64) string {
 	if p.copyTag {
 		return "COPY " + itoa(n)
 	}
+	return selectTag(n)
+}
+
+func selectTag(n int64) string {
+	switch n {
+	case 0:
+		return "SELECT 0"
+	case 1:
+		return "SELECT 1"
+	}
 	return "SELECT " + itoa(n)
 }
 
@@ -297,8 +322,8 @@ func once(c *vec.Chunk) *rows {
 }
 
 func (s *Session) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ms, ok := parseMillis(s.values["statement_timeout"]); ok && ms > 0 {
-		return context.WithTimeout(ctx, msDuration(ms))
+	if s.timeout > 0 {
+		return context.WithTimeout(ctx, s.timeout)
 	}
 	return ctx, func() {}
 }

@@ -129,7 +129,7 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 	case *catalog.Table:
 		return r.scanStored(s, o, check)
 	case *catalog.MatView:
-		if err := r.s.eng.readable([]uint32{o.OID}); err != nil {
+		if err := r.s.eng.readable(o.OID); err != nil {
 			return err
 		}
 		return r.scanStored(s, o, check)

@@ -28,6 +28,14 @@ type Session struct {
 	// read them for pg_stat_activity.
 	user, database string
 	query          atomic.Pointer[string]
+
+	timeout time.Duration // statement_timeout; 0: none
+
+	// Of Quick: the hash of what plans depend on, empty if it is to be computed,
+	// and what the statements of the simple protocol reuse.
+	planState []byte
+	template  sql.Template
+	quick     quickPortal
 }
 
 var reported = func() map[string]bool {

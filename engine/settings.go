@@ -230,6 +230,7 @@ func (s *Session) assign(st *setting, value string) error {
 
 // refresh recomputes what is derived from a parameter.
 func (s *Session) refresh(key, value string) error {
+	s.planState = nil
 	switch key {
 	case "timezone":
 		z, err := types.LoadZone(value)
@@ -242,6 +243,9 @@ func (s *Session) refresh(key, value string) error {
 		s.expr.Options.ExtraFloatDigits = n - 1
 	case "bytea_output":
 		s.expr.Options.ByteaEscape = value == "escape"
+	case "statement_timeout":
+		ms, _ := parseMillis(value)
+		s.timeout = msDuration(ms)
 	case "search_path":
 		s.expr.SearchPath = s.parseSearchPath(value)
 	}

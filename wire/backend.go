@@ -108,6 +108,15 @@ type Session interface {
 	Close()
 }
 
+// Quick is implemented by sessions that know some texts without parsing them.
+type Quick interface {
+	// Quick returns a portal for the text of a Query that is a single statement
+	// seen before, or nil. It stands for Parse, Prepare and Bind, is called before
+	// Begin and never fails: what it returns nil for goes the usual way. The
+	// session may use the portal's memory again after Close.
+	Quick(text string) Portal
+}
+
 // CursorHolder is implemented by sessions with SQL cursors. In PostgreSQL they
 // are portals too, and clients describe them as such after DECLARE.
 type CursorHolder interface {

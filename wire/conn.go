@@ -33,9 +33,11 @@ type conn struct {
 
 	admitted bool
 	sess     Session
+	quick    Quick // sess, if it is one
 	stmts    Statements
 	unnamed  *NamedStatement
 	portals  map[string]*portal
+	simple   portal // of the simple protocol; its memory is reused
 
 	began   bool // Session.Begin was called since the last Sync
 	skip    bool // an error was sent: discard until Sync
@@ -169,8 +171,8 @@ func (c *conn) loop() error {
 }
 
 func (c *conn) handle(msg pgproto3.FrontendMessage) error {
-	_, end := c.begin()
-	defer end()
+	c.begin()
+	defer c.idle()
 	if err := c.dispatch(msg); err != nil {
 		return err
 	}
@@ -236,16 +238,15 @@ func (c *conn) setIdleLimit() {
 	}
 }
 
-// begin marks the connection busy and returns the context of calls to the
+// begin marks the connection busy and makes query the context of calls to the
 // session. It costs nothing unless the last one was canceled.
-func (c *conn) begin() (context.Context, func()) {
+func (c *conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.query == nil || c.query.Err() != nil && c.ctx.Err() == nil {
 		c.query, c.cancelQuery = context.WithCancelCause(c.ctx)
 	}
 	c.busy = true
-	return c.query, c.idle
 }
 
 func (c *conn) idle() {

@@ -85,6 +85,13 @@ func (c *conn) runQuery(text string) error {
 	if err := checkText(text); err != nil {
 		return err
 	}
+	if c.quick != nil && !c.began {
+		if bound := c.quick.Quick(text); bound != nil {
+			c.sess.Begin(true)
+			c.began = true
+			return c.runBound(bound, true)
+		}
+	}
 	stmts, err := c.sess.Parse(c.query, text)
 	if err != nil {
 		return err
@@ -122,7 +129,13 @@ func (c *conn) runSimple(st Statement, last bool) error {
 	if err != nil {
 		return err
 	}
-	p := newPortal("", bound, nil)
+	return c.runBound(bound, last)
+}
+
+// runBound runs a portal of the simple protocol.
+func (c *conn) runBound(bound Portal, last bool) error {
+	p := &c.simple
+	p.reset(bound)
 	defer p.close()
 	if p.cols != nil && bound.Copy() == nil {
 		c.rowDescription(p.cols, nil)

@@ -32,6 +32,11 @@ func newPortal(name string, bound Portal, formats []int16) *portal {
 	return p
 }
 
+// reset makes p a new portal with text results, in the memory of the old.
+func (p *portal) reset(bound Portal) {
+	*p = portal{p: bound, cols: bound.Columns(), enc: p.enc[:0]}
+}
+
 func (p *portal) close() {
 	if !p.closed && p.p != nil {
 		p.closed = true
@@ -67,10 +72,9 @@ func (c *conn) run(p *portal, limit int64) (n int64, done bool, err error) {
 	}
 	c.lost.start()
 	defer c.lost.stop()
-	if p.enc == nil {
-		p.enc = make([]encoder, len(p.cols))
+	if len(p.enc) == 0 {
 		for i, col := range p.cols {
-			p.enc[i] = encoderOf(col.Type, formatAt(p.formats, i))
+			p.enc = append(p.enc, encoderOf(col.Type, formatAt(p.formats, i)))
 		}
 	}
 	for {

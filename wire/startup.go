@@ -59,13 +59,14 @@ func (c *conn) startup() (ok bool, err error) {
 
 func (c *conn) openSession(st Startup) error {
 	c.send(&pgproto3.AuthenticationOk{})
-	ctx, end := c.begin()
-	defer end()
-	sess, err := c.srv.backend.NewSession(ctx, st)
+	c.begin()
+	defer c.idle()
+	sess, err := c.srv.backend.NewSession(c.query, st)
 	if err != nil {
 		return err
 	}
 	c.sess = sess
+	c.quick, _ = sess.(Quick)
 	key := binary.BigEndian.AppendUint32(nil, c.key)
 	c.send(&pgproto3.BackendKeyData{ProcessID: uint32(c.pid), SecretKey: key})
 	c.nc.SetDeadline(time.Time{})

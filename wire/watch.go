@@ -18,7 +18,11 @@ type watch struct {
 	timer *time.Timer
 	mu    sync.Mutex
 	armed bool
-	done  chan struct{} // non-nil while the waiting goroutine runs
+	// pending: the timer runs. It is left running when the watch is disarmed, and
+	// looks at the time when it fires, since statements are far more frequent.
+	pending bool
+	since   time.Time     // when the watch was armed last
+	done    chan struct{} // non-nil while the waiting goroutine runs
 }
 
 func (w *watch) init(c *conn) {
@@ -30,13 +34,15 @@ func (w *watch) init(c *conn) {
 // start arms the watch; stop must follow before anyone reads.
 func (w *watch) start() {
 	w.mu.Lock()
-	w.armed = true
-	w.mu.Unlock()
-	w.timer.Reset(watchAfter)
+	defer w.mu.Unlock()
+	w.armed, w.since = true, time.Now()
+	if !w.pending {
+		w.pending = true
+		w.timer.Reset(watchAfter)
+	}
 }
 
 func (w *watch) stop() {
-	w.timer.Stop()
 	w.mu.Lock()
 	w.armed = false
 	done := w.done
@@ -55,7 +61,14 @@ func (w *watch) stop() {
 
 func (w *watch) fire() {
 	w.mu.Lock()
+	w.pending = false
 	if !w.armed || w.done != nil {
+		w.mu.Unlock()
+		return
+	}
+	if left := watchAfter - time.Since(w.since); left > 0 {
+		w.pending = true
+		w.timer.Reset(left)
 		w.mu.Unlock()
 		return
 	}
