@@ -19,8 +19,8 @@ type pointRead struct {
 	key    []expr.Expr     // constants and parameters
 	keyOf  []*expr.Program // what else there is in key, over the parameters
 	keyCol []int           // 0, 1, … for AppendKey
-	stored []types.T   // of the relation's columns
-	cols   []int       // those that the scan reads
+	stored []types.T       // of the relation's columns
+	cols   []int           // those that the scan reads
 	steps  []pointStep
 	out    []types.T
 
