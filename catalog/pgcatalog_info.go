@@ -138,8 +138,10 @@ func facetsOf(t types.T) (f facets) {
 		f.datetime = 0
 	case types.Time, types.Timestamp, types.Timestamptz, types.Interval:
 		f.datetime = 6
-		if t.Mod >= 0 && t.ID != types.Interval {
+		if t.ID != types.Interval && t.Mod >= 0 {
 			f.datetime = t.Mod
+		} else if _, p := t.IntervalMod(); t.ID == types.Interval && p >= 0 {
+			f.datetime = p
 		}
 	}
 	return f

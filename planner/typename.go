@@ -71,6 +71,9 @@ func missingType(name string) error {
 // withModifier applies (n) and (p, s).
 func withModifier(t types.T, n *sql.TypeName) (types.T, error) {
 	mods := n.Mods
+	if t.ID == types.Interval {
+		return intervalType(n)
+	}
 	if len(mods) == 0 {
 		if t.ID == types.Bpchar && n.Name == "char" && n.Schema == "" {
 			t.Mod = 5
@@ -110,10 +113,26 @@ func withModifier(t types.T, n *sql.TypeName) (types.T, error) {
 		t = types.NumericOf(int(p), int(s))
 	case types.Time, types.Timestamp, types.Timestamptz:
 		t.Mod = min(max(mods[0], 0), 6)
-	case types.Interval:
-		return types.T{}, pgerr.Unsupported("a precision of type interval", "Leave the precision out.")
 	default:
 		return types.T{}, pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type \"%s\"", n.Name)
+	}
+	return t, nil
+}
+
+// intervalType is interval with its fields and precision.
+func intervalType(n *sql.TypeName) (types.T, error) {
+	precision := -1
+	if len(n.Mods) > 1 {
+		return types.T{}, pgerr.New(pgerr.InvalidParameterValue, "invalid INTERVAL type modifier")
+	}
+	if len(n.Mods) == 1 {
+		if precision = int(min(n.Mods[0], 6)); precision < 0 {
+			return types.T{}, pgerr.New(pgerr.InvalidParameterValue, "INTERVAL(%d) precision must not be negative", n.Mods[0])
+		}
+	}
+	t, ok := types.IntervalOf(n.Interval, precision)
+	if !ok {
+		return types.T{}, pgerr.New(pgerr.InvalidParameterValue, "invalid INTERVAL type modifier")
 	}
 	return t, nil
 }

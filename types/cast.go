@@ -193,6 +193,8 @@ func ApplyMod(d Datum, t T, explicit bool) (Datum, error) {
 		return box(ApplyTextMod(d.(string), t, explicit))
 	case Time, Timestamp, Timestamptz:
 		return RoundMicros(d.(int64), int(t.Mod)), nil
+	case Interval:
+		return RestrictInterval(d.(IntervalValue), t.Mod), nil
 	case Array:
 		elems := ArrayElems(t, d)
 		for i := range elems {

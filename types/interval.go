@@ -36,6 +36,8 @@ type intervalAcc struct {
 	us           float64 // fraction beyond usWhole
 	usWhole      int64
 	over         bool
+	bare         intervalUnit // of a last number without a unit
+	minutes      bool         // two parts with a colon are minutes and seconds
 }
 
 // add adds whole.frac units; the fraction cascades to smaller fields.
@@ -86,9 +88,13 @@ func (a *intervalAcc) value() (IntervalValue, bool) {
 
 // ParseInterval reads every input style of PostgreSQL: verbose, ISO 8601 and
 // SQL standard. 22007 when malformed, 22008 when a field is out of range.
-func ParseInterval(s string) (IntervalValue, error) {
+func ParseInterval(s string) (IntervalValue, error) { return parseInterval(s, -1) }
+
+// parseInterval reads an interval with a type's modifier, which says what a number
+// without a unit counts and which fields stay.
+func parseInterval(s string, mod int32) (IntervalValue, error) {
 	t := trimSpace(s)
-	var a intervalAcc
+	a := intervalAcc{bare: bareUnit(mod), minutes: mod >= 0 && mod>>16 == fieldsMinToSecond}
 	ok := false
 	if len(t) > 1 && (t[0] == 'P') {
 		ok = a.parseISO(t[1:])
@@ -102,7 +108,7 @@ func ParseInterval(s string) (IntervalValue, error) {
 	if !ok {
 		return v, pgerr.New(pgerr.IntervalFieldOverflow, "interval field value out of range: \"%s\"", s)
 	}
-	return v, nil
+	return RestrictInterval(v, mod), nil
 }
 
 // scanNumber reads [sign]digits[.digits]; frac carries the sign.
@@ -261,9 +267,11 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		}
 		if k == 0 {
 			if rest == "" {
-				a.add(w, f, intervalUnit{us: usPerSec})
+				a.add(w, f, a.bare)
+			} else if beforeClock(rest) {
+				a.add(w, f, intervalUnit{days: 1})
 			} else {
-				a.add(w, f, intervalUnit{days: 1}) // a bare number before a time counts days
+				return false
 			}
 			t = rest
 			continue
@@ -271,10 +279,7 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		word := strings.ToLower(rest[:k])
 		u, ok := intervalUnits[word]
 		if !ok {
-			if word != "ago" {
-				return false
-			}
-			u, k = intervalUnit{us: usPerSec}, 0
+			return false
 		}
 		a.add(w, f, u)
 		t = rest[k:]
@@ -283,6 +288,13 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		a.months, a.days, a.usWhole, a.us = -a.months, -a.days, -a.usWhole, -a.us
 	}
 	return any
+}
+
+// beforeClock reports whether a text begins with a time: a bare number before it
+// counts days.
+func beforeClock(t string) bool {
+	i := strings.IndexFunc(t, func(r rune) bool { return r != '-' && r != '+' && (r < '0' || r > '9') })
+	return i > 0 && t[i] == ':'
 }
 
 // clock reads :mm[:ss[.f]] after hours and returns the bytes used. Two parts
@@ -308,7 +320,7 @@ func (a *intervalAcc) clock(h int64, neg bool, t string) (int, bool) {
 		return used + 1 + k, true
 	}
 	big, small := usPerHour, usPerMin
-	if f != 0 || strings.IndexByte(t[1:1+n], '.') >= 0 {
+	if a.minutes || f != 0 || strings.IndexByte(t[1:1+n], '.') >= 0 {
 		big, small = usPerMin, usPerSec
 	}
 	if m > 60 {

@@ -388,7 +388,7 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 	case Timestamptz:
 		return boxRounded(t.Mod)(ParseTimestamptz(s, opt))
 	case Interval:
-		return box(ParseInterval(s))
+		return box(parseInterval(s, t.Mod))
 	case UUID:
 		return box(ParseUUID(s))
 	case JSON:

@@ -256,6 +256,8 @@ func (t T) String() string {
 		return fmt.Sprintf("timestamp(%d) without time zone", t.Mod)
 	case Timestamptz:
 		return fmt.Sprintf("timestamp(%d) with time zone", t.Mod)
+	case Interval:
+		return intervalName(t)
 	}
 	return n
 }
