@@ -267,7 +267,14 @@ func (g *graph) collect(ep *epochRun) error {
 	stalls := 0
 	tick := time.NewTicker(g.eng.stallCheck)
 	defer tick.Stop()
-	for left := g.outstanding(); left > 0; {
+	for left := g.outstanding(); ; {
+		// The answer of a task whose job was halted meanwhile has been counted out
+		// already, so only a new count tells that nothing is missing.
+		if left <= 0 {
+			if left = g.outstanding(); left == 0 {
+				break
+			}
+		}
 		select {
 		case <-tick.C:
 			// Every missing task waits and has nothing to take: nobody will ever
