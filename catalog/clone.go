@@ -35,6 +35,9 @@ func Clone(o Object) Object {
 	case *Secret:
 		c := *o
 		return &c
+	case *Sequence:
+		c := *o
+		return &c
 	case *Connection:
 		c := *o
 		return &c

@@ -20,12 +20,14 @@ type columnJSON struct {
 	Include   string `json:"include,omitempty"`
 	Inner     string `json:"inner,omitempty"`
 	Path      string `json:"path,omitempty"`
+	Identity  string `json:"identity,omitempty"`
+	Sequence  uint32 `json:"sequence,omitempty"`
 }
 
 // MarshalJSON writes the column for the log.
 func (c Column) MarshalJSON() ([]byte, error) {
 	return json.Marshal(columnJSON{c.Name, c.Type.OID(), c.Type.Mod, c.NotNull,
-		c.Default, c.Generated, c.Comment, c.Include, c.Inner, c.Path})
+		c.Default, c.Generated, c.Comment, c.Include, c.Inner, c.Path, c.Identity, c.Sequence})
 }
 
 // UnmarshalJSON reads a column of the log.
@@ -39,6 +41,7 @@ func (c *Column) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("catalog: column %q has unknown type OID %d", j.Name, j.TypeOID)
 	}
 	t.Mod = j.Mod
-	*c = Column{j.Name, t, j.NotNull, j.Default, j.Generated, j.Comment, j.Include, j.Inner, j.Path}
+	*c = Column{Name: j.Name, Type: t, NotNull: j.NotNull, Default: j.Default, Generated: j.Generated, Identity: j.Identity,
+		Sequence: j.Sequence, Comment: j.Comment, Include: j.Include, Inner: j.Inner, Path: j.Path}
 	return nil
 }

@@ -134,6 +134,8 @@ func newObject(k Kind) Object {
 		return &Index{}
 	case KindSecret:
 		return &Secret{}
+	case KindSequence:
+		return &Sequence{}
 	case KindConnection:
 		return &Connection{}
 	}

@@ -31,9 +31,10 @@ const (
 	KindSecret
 	KindConnection
 	KindVirtual // a catalog table
+	KindSequence
 )
 
-var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table"}
+var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table", "sequence"}
 
 // String returns the kind as messages and DROP have it.
 func (k Kind) String() string { return kindNames[k] }
@@ -86,7 +87,10 @@ type Column struct {
 	NotNull   bool
 	Default   string
 	Generated string
-	Comment   string
+	// Identity is "", ALWAYS or BY DEFAULT; Sequence is the OID of its sequence.
+	Identity string
+	Sequence uint32
+	Comment  string
 	// Include names what of a record a source's column holds: key, partition,
 	// offset, timestamp, headers, header or payload; Inner is the header's key.
 	Include, Inner string

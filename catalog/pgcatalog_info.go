@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"strconv"
+
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -17,7 +19,7 @@ func dataType(t types.T) string {
 func infoRels(s *Snapshot) []rel {
 	var out []rel
 	for _, x := range rels(s) {
-		if x.kind != 'm' {
+		if x.kind != 'm' && x.kind != 'S' {
 			out = append(out, x)
 		}
 	}
@@ -40,8 +42,8 @@ func infoTableDefs() []def {
 		}},
 		{"information_schema.columns", "table_catalog table_schema table_name column_name ordinal_position column_default is_nullable " +
 			"data_type character_maximum_length character_octet_length numeric_precision numeric_precision_radix numeric_scale " +
-			"datetime_precision udt_catalog udt_schema udt_name dtd_identifier is_self_referencing is_identity identity_cycle " +
-			"is_generated generation_expression is_updatable", fillInfoColumns},
+			"datetime_precision udt_catalog udt_schema udt_name dtd_identifier is_self_referencing is_identity identity_generation identity_start identity_increment " +
+			"identity_maximum identity_minimum identity_cycle is_generated generation_expression is_updatable", fillInfoColumns},
 		{"information_schema.schemata", "catalog_name schema_name schema_owner", func(c *Context, r *rows) {
 			for _, n := range All[*Schema](c.Snapshot) {
 				r.add(database(c), n.Name, ownerOf(rel{Head: &n.Head}))
@@ -95,16 +97,28 @@ func fillInfoColumns(c *Context, r *rows) {
 		for i := range x.cols {
 			col := &x.cols[i]
 			t := col.Type
-			f := facetsOf(t)
+			f, ident := facetsOf(t), identityFacets(c.Snapshot, col)
 			generated := "NEVER"
 			if col.Generated != "" {
 				generated = "ALWAYS"
 			}
-			r.add(db, x.Schema, x.Name, col.Name, i+1, orNull(col.defaultText()), yesNo(!col.NotNull), dataType(t),
+			r.add(db, x.Schema, x.Name, col.Name, i+1, orNull(c.Snapshot.DefaultText(col, searchPath(c))), yesNo(!col.NotNull), dataType(t),
 				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, "pg_catalog", t.TypName(), oidText(uint32(i+1)),
-				"NO", "NO", "NO", generated, orNull(col.Generated), yesNo(insertable(x)))
+				"NO", yesNo(col.Identity != ""), orNull(col.Identity), ident.start, ident.increment, ident.max, ident.min, ident.cycle, generated, orNull(col.Generated), yesNo(insertable(x)))
 		}
 	}
+}
+
+// identity are the columns of information_schema.columns about an identity column.
+type identity struct{ start, increment, max, min, cycle any }
+
+func identityFacets(s *Snapshot, col *Column) identity {
+	q, ok := s.ByOID(col.Sequence).(*Sequence)
+	if !ok {
+		return identity{cycle: "NO"}
+	}
+	text := func(n int64) string { return strconv.FormatInt(n, 10) }
+	return identity{text(q.Start), text(q.Increment), text(q.Max), text(q.Min), yesNo(q.Cycle)}
 }
 
 // facets are the columns of information_schema.columns that depend on the type.

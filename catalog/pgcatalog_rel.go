@@ -25,7 +25,7 @@ const (
 type rel struct {
 	*Head
 	obj  Object
-	kind byte // r table, m materialized view, v view, f source, i index
+	kind byte // r table, m materialized view, v view, f source, i index, S sequence
 	cols []Column
 }
 
@@ -57,6 +57,8 @@ func rels(s *Snapshot) []rel {
 			r.kind = 'm'
 		case *View:
 			r.kind = 'v'
+		case *Sequence:
+			r.kind = 'S'
 		case *Source:
 			r.kind = 'f'
 		case *VirtualTable:
@@ -188,7 +190,7 @@ func relationDefs() []def {
 		{"pg_catalog.pg_class", "oid relname relnamespace relowner relam relfilenode reltuples relhasindex relpersistence relkind " +
 			"relnatts relchecks relhasrules relispopulated relreplident", fillClass},
 		{"pg_catalog.pg_attribute", "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval " +
-			"attalign attstorage attnotnull atthasdef attgenerated attislocal attcollation", fillAttribute},
+			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation", fillAttribute},
 		{"pg_catalog.pg_attrdef", "oid adrelid adnum adbin", fillAttrdef},
 		{"pg_catalog.pg_namespace", "oid nspname nspowner", fillNamespace},
 		{"pg_catalog.pg_index", "indexrelid indrelid indnatts indnkeyatts indisunique indisprimary indimmediate indisvalid " +
@@ -253,12 +255,15 @@ func fillAttribute(c *Context, r *rows) {
 			if col.Type.ID == types.Array {
 				ndims = 1
 			}
-			gen := ""
+			gen, ident := "", ""
+			if col.Identity != "" {
+				ident = map[bool]string{true: "a", false: "d"}[col.Identity == "ALWAYS"]
+			}
 			if col.Generated != "" {
 				gen = "s"
 			}
 			r.add(rel, col.Name, col.Type.OID(), -1, t.len, i+1, ndims, -1, max(col.Type.Mod, -1), t.byval, t.align, t.storage,
-				col.NotNull, col.Default != "" || col.Generated != "", gen, true, t.collation)
+				col.NotNull, col.Default != "" || col.Generated != "", ident, gen, true, t.collation)
 		}
 	}
 	for _, x := range rels(c.Snapshot) {
@@ -272,7 +277,7 @@ func fillAttribute(c *Context, r *rows) {
 func fillAttrdef(c *Context, r *rows) {
 	for _, x := range rels(c.Snapshot) {
 		for i, col := range x.cols {
-			if text := col.defaultText() + col.Generated; text != "" {
+			if text := c.Snapshot.DefaultText(&col, searchPath(c)) + col.Generated; text != "" {
 				r.add(madeOID("attrdef", x.OID, i), x.OID, i+1, text)
 			}
 		}
@@ -374,6 +379,14 @@ func fillDepend(c *Context, r *rows) {
 		for i, col := range x.cols {
 			if col.Default+col.Generated != "" {
 				r.add(classAttrdef, madeOID("attrdef", x.OID, i), 0, classRelation, x.OID, i+1, "a")
+			}
+			for _, q := range SequencesUsed(col.Default) {
+				r.add(classAttrdef, madeOID("attrdef", x.OID, i), 0, classRelation, q, 0, "n")
+			}
+		}
+		if q, ok := x.obj.(*Sequence); ok && q.OwnedTable != 0 {
+			if t, ok := c.Snapshot.ByOID(q.OwnedTable).(*Table); ok {
+				r.add(classRelation, q.OID, 0, classRelation, t.OID, ColumnIndex(t.Columns, q.OwnedColumn)+1, map[bool]string{true: "i", false: "a"}[q.Identity])
 			}
 		}
 	}

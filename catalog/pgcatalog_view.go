@@ -22,6 +22,14 @@ func database(c *Context) string {
 	return Owner
 }
 
+// searchPath is the session's search path.
+func searchPath(c *Context) []string {
+	if c.Session == nil {
+		return nil
+	}
+	return c.Session.SearchPath
+}
+
 // viewText is a view's query as pg_get_viewdef shows it.
 func viewText(q string) string { return strings.TrimRight(strings.TrimSpace(q), "; \n\t") + ";" }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-func (s *Session) alter(_ *planner.Planner, st *sql.Alter) error {
+func (s *Session) alter(pl *planner.Planner, st *sql.Alter) error {
 	snap := s.eng.cat.Current()
 	o, err := s.dropTarget(snap, st.Kind, st.Name)
 	if err != nil {
@@ -26,7 +26,19 @@ func (s *Session) alter(_ *planner.Planner, st *sql.Alter) error {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
 	}
 	for _, a := range st.Actions {
-		n, err := s.alterAction(o, a)
+		switch a.Kind {
+		case sql.AlterAddIdentity, sql.AlterSetIdentity, sql.AlterDropIdentity:
+			t, ok := catalog.Clone(o).(*catalog.Table)
+			if !ok {
+				return pgerr.New(pgerr.WrongObjectType, "ALTER action ALTER COLUMN ... IDENTITY cannot be performed on relation \"%s\"", o.Header().Name)
+			}
+			if err := s.alterIdentity(pl, t, a); err != nil {
+				return err
+			}
+			o = t
+			continue
+		}
+		n, err := s.alterAction(pl, o, a)
 		if err != nil {
 			return err
 		}
@@ -41,7 +53,7 @@ func (s *Session) alter(_ *planner.Planner, st *sql.Alter) error {
 // alterAction returns the changed copy of an object. Names inside the stored
 // queries of dependents are resolved anew at recovery, so a rename is refused
 // while something depends on the object.
-func (s *Session) alterAction(o catalog.Object, a sql.AlterAction) (catalog.Object, error) {
+func (s *Session) alterAction(pl *planner.Planner, o catalog.Object, a sql.AlterAction) (catalog.Object, error) {
 	n := catalog.Clone(o)
 	h := n.Header()
 	snap := s.eng.cat.Current()
@@ -72,9 +84,15 @@ func (s *Session) alterAction(o catalog.Object, a sql.AlterAction) (catalog.Obje
 		if i < 0 {
 			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", a.Column, h.Name)
 		}
+		if c := t.Columns[i]; c.Identity != "" {
+			return nil, pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", c.Name, h.Name)
+		}
 		t.Columns[i].Default = ""
 		if a.Kind == sql.AlterSetDefault {
-			t.Columns[i].Default = sql.FormatExpr(a.Expr)
+			var err error
+			if t.Columns[i].Default, err = pl.BindDefault(t.Columns[i], a.Expr); err != nil {
+				return nil, err
+			}
 		}
 		return n, nil
 	}
@@ -126,11 +144,29 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 		if err != nil {
 			return err
 		}
-		if err = s.eng.commitWrite(ctx, w); err != errConflict {
+		if err = s.eng.commitWrite(ctx, w); err == errConflict {
+			continue
+		}
+		if err == nil && st.RestartIdentity {
+			err = s.restartTables(st)
+		}
+		return err
+	}
+	return serializationFailure()
+}
+
+// restartTables puts the sequences that the tables own at their start.
+func (s *Session) restartTables(st *sql.Truncate) error {
+	for _, n := range st.Tables {
+		o, err := s.eng.cat.Current().Resolve(n.Schema, n.Name, s.expr.SearchPath)
+		if err != nil {
+			return err
+		}
+		if err := s.restartIdentity(o.(*catalog.Table)); err != nil {
 			return err
 		}
 	}
-	return serializationFailure()
+	return nil
 }
 
 // allRows is the write that empties the tables.

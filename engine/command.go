@@ -134,6 +134,9 @@ func (s *Session) settingCommand(st sql.Stmt) commandFunc {
 	}
 	what := strings.ToUpper(st.(*sql.Discard).What)
 	return tagged("DISCARD "+what, func(context.Context) error {
+		if what == "SEQUENCES" || what == "ALL" && !s.tx.block {
+			s.given = given{}
+		}
 		if what != "ALL" {
 			return nil
 		}

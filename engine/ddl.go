@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -51,6 +52,10 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 			return "CREATE TABLE AS", func(ctx context.Context, pl *planner.Planner) error { return s.createTableAs(ctx, pl, p.st, st) }, nil
 		}
 		return "CREATE TABLE", func(_ context.Context, pl *planner.Planner) error { return s.createTable(pl, p.st, st) }, nil
+	case *sql.CreateSequence:
+		return "CREATE SEQUENCE", func(_ context.Context, pl *planner.Planner) error { return s.createSequence(pl, st) }, nil
+	case *sql.AlterSequence:
+		return "ALTER SEQUENCE", func(_ context.Context, pl *planner.Planner) error { return s.alterSequence(pl, st) }, nil
 	case *sql.CreateSource:
 		return "CREATE SOURCE", func(ctx context.Context, pl *planner.Planner) error { return s.createSource(ctx, pl, p.st, st) }, nil
 	case *sql.CreateView:
@@ -124,7 +129,7 @@ func (s *Session) place(h *catalog.Head, ifNotExists bool) (skip bool, err error
 }
 
 func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.CreateTable) error {
-	t, err := pl.BindCreateTable(st)
+	t, sequences, err := pl.BindCreateTable(st)
 	if err != nil {
 		return err
 	}
@@ -142,7 +147,8 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 		return err
 	}
 	s.eng.cat.Assign(t)
-	if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t}); err != nil {
+	owned := s.ownSequences(t, sequences)
+	if err := s.eng.changeCatalog(&state.Commit{}, append([]catalog.Change{{Create: t}}, owned...)...); err != nil {
 		return err
 	}
 	g := s.eng.addTable(t.OID)
@@ -459,9 +465,12 @@ func (s *Session) drop(st *sql.Drop) error {
 		order = s.dropListed(snap, oids)
 	}
 	c := &state.Commit{}
-	changes := make([]catalog.Change, len(order))
-	for i, o := range order {
-		changes[i] = catalog.Change{Drop: o.Header().OID}
+	changes, err := s.freeSequences(snap, order, named, st.Cascade)
+	if err != nil {
+		return err
+	}
+	for _, o := range order {
+		changes = append(changes, catalog.Change{Drop: o.Header().OID})
 	}
 	if _, _, err := snap.Apply(changes...); err != nil {
 		return err
@@ -473,6 +482,9 @@ func (s *Session) drop(st *sql.Drop) error {
 	if err := s.eng.changeCatalog(c, changes...); err != nil {
 		return err
 	}
+	for _, o := range order {
+		s.eng.forgetSequence(o.Header().OID)
+	}
 	if st.Cascade {
 		s.cascadeNotice(order, named)
 	}
@@ -483,7 +495,7 @@ func (s *Session) drop(st *sql.Drop) error {
 func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool) {
 	var also []catalog.Object
 	for _, o := range order {
-		if !named[o.Header().OID] {
+		if !named[o.Header().OID] && !partOf(o, order) {
 			also = append(also, o)
 		}
 	}
@@ -505,12 +517,28 @@ func (s *Session) dropListed(snap *catalog.Snapshot, oids []uint32) []catalog.Ob
 	}
 	var out []catalog.Object
 	for _, o := range snap.DropOrder(oids...) {
-		ix, isIndex := o.(*catalog.Index)
-		if named[o.Header().OID] || (isIndex && named[ix.Table]) {
+		if named[o.Header().OID] || named[ownerOf(o)] {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+// ownerOf returns the relation that an index or an owned sequence goes away with.
+func ownerOf(o catalog.Object) uint32 {
+	switch o := o.(type) {
+	case *catalog.Index:
+		return o.Table
+	case *catalog.Sequence:
+		return o.OwnedTable
+	}
+	return 0
+}
+
+// partOf reports whether o goes away with one of the objects.
+func partOf(o catalog.Object, objects []catalog.Object) bool {
+	owner := ownerOf(o)
+	return owner != 0 && slices.ContainsFunc(objects, func(x catalog.Object) bool { return x.Header().OID == owner })
 }
 
 func missing(err error) bool {

@@ -78,6 +78,7 @@ type Engine struct {
 	jobs     map[uint32]*job
 	sources  map[uint32]connector.Source
 	sessions map[int32]*Session
+	seqs     sequences
 
 	plans planCache
 }
@@ -107,7 +108,7 @@ func Open(cfg Config) (*Engine, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{cfg: cfg, log: cfg.Log, store: st, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second,
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{},
-		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}}
+		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))
 	if err = e.loadInstance(); err == nil {
 		err = e.recover()
@@ -170,6 +171,9 @@ func (e *Engine) Close() error {
 		}
 	}
 	sinks.Wait()
+	if err := e.closeSequences(); err != nil {
+		e.log.Warn("sequences were not written; they go on behind the values reserved", "err", err)
+	}
 	return e.store.Close()
 }
 

@@ -219,7 +219,24 @@ func (i info) ColumnDefault(rel uint32, column int) (string, bool) {
 	if c.Generated != "" {
 		return c.Generated, true
 	}
-	return c.Default, c.Default != ""
+	return i.snap.DefaultText(&c, i.path()), c.Default != ""
+}
+
+// SerialSequence implements expr.CatalogInfo.
+func (i info) SerialSequence(table, column string) (string, bool, error) {
+	oid, ok := i.RelationOID(table)
+	if !ok {
+		return "", false, undefined("relation", table)
+	}
+	r, ok := i.snap.ByOID(oid).(catalog.Relation)
+	if !ok || catalog.ColumnIndex(r.Cols(), column) < 0 {
+		return "", false, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", column, i.snap.ByOID(oid).Header().Name)
+	}
+	q := i.snap.OwnedSequence(oid, column)
+	if q == nil {
+		return "", false, nil
+	}
+	return sql.QuoteIdent(q.Schema) + "." + sql.QuoteIdent(q.Name), true, nil
 }
 
 // RelationSize implements expr.CatalogInfo.

@@ -126,6 +126,8 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 	switch o := r.cat.ByOID(s.Rel).(type) {
 	case *catalog.VirtualTable:
 		return o.Chunks(&catalog.Context{Snapshot: r.cat, Session: &r.s.expr, Server: serverInfo{r.s}}, s.Cols, check)
+	case *catalog.Sequence:
+		return r.sequenceRow(o, s.Cols, check)
 	case *catalog.Table:
 		return r.scanStored(s, o, check)
 	case *catalog.MatView:

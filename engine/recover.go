@@ -122,7 +122,7 @@ func (e *Engine) dropUnfinished() error {
 func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
 	c.DropTables = append(c.DropTables, oid)
 	c.DropJobs = append(c.DropJobs, oid)
-	c.Meta = append(c.Meta, state.KV{Key: startedKey(oid)}, state.KV{Key: failedKey(oid)}, state.KV{Key: creatingKey(oid)})
+	c.Meta = append(c.Meta, state.KV{Key: startedKey(oid)}, state.KV{Key: failedKey(oid)}, state.KV{Key: creatingKey(oid)}, state.KV{Key: sequenceKey(oid)})
 	_ = e.store.MetaScan(offsetKey(oid, ""), func(k, _ []byte) error {
 		c.Meta = append(c.Meta, state.KV{Key: append([]byte(nil), k...)})
 		return nil

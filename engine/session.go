@@ -22,6 +22,7 @@ type Session struct {
 	expr    expr.Session
 	tx      transaction
 	cursors map[string]*cursor
+	given   given
 	started time.Time
 	remote  string
 	// user and database never change; query is the text last run. Other sessions
@@ -57,6 +58,7 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 	s.expr = expr.Session{User: st.User, Database: st.Database, BackendPID: st.Client.PID()}
 	s.expr.Setting = func(n string) (string, bool) { v, err := s.show(n); return v, err == nil }
 	s.expr.SetSetting = s.set
+	s.expr.Sequences = sequenceUse{s}
 	s.expr.Options.Now = func() int64 { return s.expr.NowMicros }
 	s.expr.Options.Resolve, s.expr.Options.Name = s.resolveReg, s.regName
 	for _, n := range settingNames() {

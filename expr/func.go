@@ -73,7 +73,9 @@ type Session struct {
 	SetSetting func(name, value string, local bool) error
 	// Catalog answers pg_get_viewdef, format_type's user types, to_regclass,
 	// pg_table_is_visible and the like; nil outside a server.
-	Catalog    CatalogInfo
+	Catalog CatalogInfo
+	// Sequences gives out values of sequences; nil outside a session.
+	Sequences  Sequences
 	BackendPID int32
 }
 
@@ -91,6 +93,9 @@ type CatalogInfo interface {
 	ConstraintDef(oid uint32, pretty bool) (string, bool)
 	ColumnDefault(relation uint32, column int) (string, bool)
 	RelationSize(oid uint32) int64
+	// SerialSequence returns the sequence that a column of a table owns; found is
+	// false if it owns none.
+	SerialSequence(table, column string) (sequence string, found bool, err error)
 	Description(oid uint32, class string, column int) (string, bool)
 }
 

@@ -65,6 +65,7 @@ func systemFuncs() []*Func {
 		volatile(fn("parse_ident", ts(tText), tTextArray, parseIdent)),
 	}
 	out = append(out, fixedFuncs()...)
+	out = append(out, sequenceFuncs()...)
 	return append(out, catalogFuncs()...)
 }
 

@@ -48,7 +48,6 @@ func fixedFuncs() []*Func {
 	null("pg_get_function_sqlbody", tText, ts(tOid))
 	null("pg_get_statisticsobjdef_columns", tText, ts(tOid))
 	null("pg_get_statisticsobjdef", tText, ts(tOid))
-	null("pg_get_serial_sequence", tText, ts(tText, tText))
 	null("pg_describe_object", tText, ts(tOid, tOid, tI4))
 	null("pg_tablespace_location", tText, ts(tOid))
 	null("pg_last_wal_receive_lsn", tText, nil)

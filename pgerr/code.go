@@ -97,6 +97,7 @@ const (
 	OutOfMemory                   Code = "53200"
 	TooManyConnections            Code = "53300"
 	ProgramLimitExceeded          Code = "54000"
+	SequenceLimitExceeded         Code = "2200H"
 	StatementTooComplex           Code = "54001"
 	TooManyColumns                Code = "54011"
 	TooManyArguments              Code = "54023"

@@ -27,55 +27,56 @@ func (b *binder) head(name sql.Name) (catalog.Head, error) {
 
 // BindCreateTable makes the catalog object of CREATE TABLE. CREATE TABLE AS gives
 // the columns of its query; running it is the caller's. Options are checked by
-// the connector.
-func (p *Planner) BindCreateTable(s *sql.CreateTable) (*catalog.Table, error) {
+// the connector. The sequences are those of serial and identity columns, without
+// OIDs and, unless one was given, names; the columns do not refer to them yet.
+func (p *Planner) BindCreateTable(s *sql.CreateTable) (*catalog.Table, []*catalog.Sequence, error) {
 	b := p.newBinder(false)
 	if s.Temp {
-		return nil, b.unsupported(s, "a temporary table", "Create a table, and drop it when you are done.")
+		return nil, nil, b.unsupported(s, "a temporary table", "Create a table, and drop it when you are done.")
 	}
 	h, err := b.head(s.Name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t := &catalog.Table{Head: h, AppendOnly: s.AppendOnly, OnConflict: s.OnConflict, FromTable: s.FromTable, Definition: sql.Format(s)}
 	if s.Query != nil {
 		q, err := p.PlanQuery(s.Query)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		cols, err := outputNames(q.Columns, s.ColumnNames)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, c := range cols {
 			t.Columns = append(t.Columns, catalog.Column{Name: c.Name, Type: c.Typ})
 		}
-		return t, nil
+		return t, nil, nil
 	}
 	r := &relationBinder{b: b, name: h.Name, def: &s.RelationDef}
 	if err := r.like(s.Like); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := r.bind(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t.Columns, t.PrimaryKey, t.Unique, t.Checks, t.Watermarks = r.columns, r.primary, r.unique, r.checks, r.watermarks
 	t.Connector = connectorOf(s.Options, s.Format)
 	if t.AppendOnly && t.PrimaryKey != nil {
-		return nil, pgerr.New(pgerr.InvalidTableDefinition, "an append-only table cannot have a primary key").At(b.at(s))
+		return nil, nil, pgerr.New(pgerr.InvalidTableDefinition, "an append-only table cannot have a primary key").At(b.at(s))
 	}
 	if s.FromSource != nil {
 		o, err := b.relation(*s.FromSource, *s.FromSource)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		src, ok := o.(*catalog.Source)
 		if !ok {
-			return nil, b.errAt(*s.FromSource, pgerr.WrongObjectType, "\"%s\" is not a source", o.Header().Name)
+			return nil, nil, b.errAt(*s.FromSource, pgerr.WrongObjectType, "\"%s\" is not a source", o.Header().Name)
 		}
 		t.FromSource = src.OID
 	}
-	return t, nil
+	return t, r.sequences, nil
 }
 
 // BindCreateSource makes the catalog object of CREATE SOURCE.
@@ -140,6 +141,7 @@ type relationBinder struct {
 	unique     []catalog.Key
 	checks     []catalog.Check
 	watermarks []catalog.Watermark
+	sequences  []*catalog.Sequence
 }
 
 func (r *relationBinder) like(list []sql.LikeTable) error {
@@ -205,21 +207,28 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 	if catalog.ColumnIndex(r.columns, c.Name) >= 0 {
 		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
 	}
-	if c.Identity != "" {
-		return b.unsupported(c, "an identity column", "Let the client give the value, or use uuid with DEFAULT gen_random_uuid().")
-	}
 	if c.Type == nil {
 		return b.errAt(c, pgerr.SyntaxError, "column \"%s\" has no type", c.Name)
 	}
-	t, err := b.typeName(c.Type)
+	t, err := r.serial(c)
+	if err == nil && t.ID == types.Invalid {
+		t, err = b.typeName(c.Type)
+	} else if err == nil {
+		c.NotNull = true
+	}
 	if err != nil {
 		return err
+	}
+	if c.Identity != "" {
+		if err := r.identity(c, t); err != nil {
+			return err
+		}
 	}
 	switch t.ID {
 	case types.Record, types.Void, types.Unknown:
 		return b.errAt(c, pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", c.Name, t)
 	}
-	col := catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.PrimaryKey}
+	col := catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.PrimaryKey || c.Identity != "", Identity: c.Identity}
 	if c.Path != nil {
 		if r.def.Format == nil {
 			return b.errAt(c.Path, pgerr.InvalidTableDefinition, "column \"%s\" has a path, but there is no record to follow it in", c.Name)
@@ -274,26 +283,39 @@ func (r *relationBinder) expr(e sql.Expr, clause string, want types.T) (expr.Exp
 	return r.b.coerce(x, want, expr.Assignment, e)
 }
 
+// BindDefault checks a default for a column and returns its text.
+func (p *Planner) BindDefault(col catalog.Column, e sql.Expr) (string, error) {
+	return p.newBinder(false).defaultText(col, e)
+}
+
+// defaultText checks a default for a column and returns its text.
+func (b *binder) defaultText(col catalog.Column, e sql.Expr) (string, error) {
+	x, err := b.expr(&exprContext{sc: &scope{}, clause: "DEFAULT expressions", noSub: "DEFAULT expression"}, e)
+	if err != nil {
+		if pe := pgerr.From(err); pe.Code == pgerr.UndefinedColumn || pe.Code == pgerr.UndefinedTable {
+			return "", b.errAt(e, pgerr.FeatureNotSupported, "cannot use column reference in DEFAULT expression")
+		}
+		return "", err
+	}
+	if t := x.Type(); t.ID != types.Unknown && !expr.CanCast(t, col.Type, expr.Assignment) {
+		return "", pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" is of type %s but default expression is of type %s", col.Name, col.Type.Base(), t.Base()).
+			WithHint("You will need to rewrite or cast the expression.")
+	}
+	if _, err := b.coerce(x, col.Type, expr.Assignment, e); err != nil {
+		return "", err
+	}
+	return b.withSequenceOIDs(sql.FormatExpr(e))
+}
+
 func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
 	b := r.b
 	i := catalog.ColumnIndex(r.columns, c.Name)
 	col := &r.columns[i]
 	if c.Default != nil {
-		x, err := b.expr(&exprContext{sc: &scope{}, clause: "DEFAULT expressions", noSub: "DEFAULT expression"}, c.Default)
-		if err != nil {
-			if e := pgerr.From(err); e.Code == pgerr.UndefinedColumn || e.Code == pgerr.UndefinedTable {
-				return b.errAt(c.Default, pgerr.FeatureNotSupported, "cannot use column reference in DEFAULT expression")
-			}
+		var err error
+		if col.Default, err = b.defaultText(*col, c.Default); err != nil {
 			return err
 		}
-		if t := x.Type(); t.ID != types.Unknown && !expr.CanCast(t, col.Type, expr.Assignment) {
-			return pgerr.New(pgerr.DatatypeMismatch, "column \"%s\" is of type %s but default expression is of type %s", c.Name, col.Type.Base(), t.Base()).
-				WithHint("You will need to rewrite or cast the expression.")
-		}
-		if _, err := b.coerce(x, col.Type, expr.Assignment, c.Default); err != nil {
-			return err
-		}
-		col.Default = sql.FormatExpr(c.Default)
 	}
 	if c.Generated != nil {
 		x, err := r.expr(c.Generated, "column generation expressions", col.Type)

@@ -99,6 +99,8 @@ func (b *binder) dmlTarget(name sql.Name, verb string, at sql.Node) (*catalog.Ta
 		}
 		b.deps[r.OID] = true
 		return r, nil
+	case *catalog.Sequence:
+		return nil, b.errAt(at, pgerr.WrongObjectType, "cannot change sequence \"%s\"", r.Name)
 	case *catalog.MatView:
 		return nil, b.errAt(at, pgerr.WrongObjectType, "cannot change materialized view \"%s\"", r.Name)
 	case *catalog.View:
@@ -129,7 +131,7 @@ func (b *binder) storedExpr(text string, t *catalog.Table, want types.T) (expr.E
 	if err != nil {
 		return nil, err
 	}
-	return b.coerce(e, want, expr.Assignment, nil)
+	return b.coerce(constantRegclass(e), want, expr.Assignment, nil)
 }
 
 // tableItem names the columns of a table whose row starts at offset.
@@ -147,6 +149,9 @@ func tableItem(t *catalog.Table, name string, offset int) *rangeItem {
 // defaultOf is the default of column i.
 func (b *binder) defaultOf(t *catalog.Table, i int) (expr.Expr, error) {
 	c := t.Columns[i]
+	if c.Identity != "" {
+		return b.nextOf(c)
+	}
 	if c.Default == "" {
 		return &expr.Const{Typ: c.Type}, nil
 	}

@@ -94,7 +94,7 @@ func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []int, env *
 	out := scanOf(t).Out
 	q := s.Source
 	if q == nil {
-		row, err := b.insertRow(t, nil, nil, nil)
+		row, err := b.insertRow(t, "", nil, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []int, env *
 	for i := range r.cols {
 		vals = append(vals, columnOrLiteral(r, i))
 	}
-	row, err := b.insertRow(t, cols[:len(vals)], vals, r.at)
+	row, err := b.insertRow(t, s.Overriding, cols[:len(vals)], vals, r.at)
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +133,18 @@ func (b *binder) checkWidth(s *sql.Insert, targets, values int, at sql.Node) err
 }
 
 // insertRow lays values out over the table's columns, defaults elsewhere. A nil
-// value is DEFAULT.
-func (b *binder) insertRow(t *catalog.Table, cols []int, vals []expr.Expr, at []sql.Node) ([]expr.Expr, error) {
+// value is DEFAULT. overriding is USER or SYSTEM for the values of identity columns.
+func (b *binder) insertRow(t *catalog.Table, overriding string, cols []int, vals []expr.Expr, at []sql.Node) ([]expr.Expr, error) {
 	row := make([]expr.Expr, len(t.Columns))
 	for k, i := range cols {
 		c := t.Columns[i]
-		if vals[k] == nil {
+		if vals[k] == nil || c.Identity != "" && overriding == "USER" {
 			continue
+		}
+		if c.Identity == "ALWAYS" && overriding == "" {
+			return nil, pgerr.New(pgerr.GeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
+				WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", c.Name).
+				WithHint("Use OVERRIDING SYSTEM VALUE to override.")
 		}
 		if c.Generated != "" {
 			return nil, pgerr.New(pgerr.GeneratedAlways, "cannot insert a non-DEFAULT value into column \"%s\"", c.Name).
@@ -187,7 +192,7 @@ func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []int, env *
 			subqueries = subqueries || hasSubquery(vals[k])
 		}
 		var err error
-		if rows[i], err = b.insertRow(t, cols[:len(r)], vals, places); err != nil {
+		if rows[i], err = b.insertRow(t, s.Overriding, cols[:len(r)], vals, places); err != nil {
 			return nil, err
 		}
 	}

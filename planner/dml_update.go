@@ -179,6 +179,10 @@ func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, ec *exprCont
 			return pgerr.New(pgerr.GeneratedAlways, "column \"%s\" can only be updated to DEFAULT", name).
 				WithDetail("Column \"%s\" is a generated column.", name)
 		}
+		if c.Identity == "ALWAYS" {
+			return pgerr.New(pgerr.GeneratedAlways, "column \"%s\" can only be updated to DEFAULT", name).
+				WithDetail("Column \"%s\" is an identity column defined as GENERATED ALWAYS.", name)
+		}
 		if bound == nil {
 			if bound, err = b.expr(ec, v); err != nil {
 				return err

@@ -266,7 +266,7 @@ func scanOf(rel catalog.Relation) *plan.Scan {
 		// A key that nobody enforces is none.
 		n.Kind = plan.RelSource
 		n.P.AppendOnly = r.AppendOnly
-	case *catalog.VirtualTable:
+	case *catalog.VirtualTable, *catalog.Sequence:
 		n.Kind = plan.RelVirtual
 	}
 	return n

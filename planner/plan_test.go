@@ -46,7 +46,7 @@ func create(t testing.TB, c *catalog.Catalog, ddl string) {
 	var o catalog.Object
 	switch s := st[0].Stmt.(type) {
 	case *sql.CreateTable:
-		o, err = p.BindCreateTable(s)
+		o, _, err = p.BindCreateTable(s)
 	case *sql.CreateSource:
 		o, err = p.BindCreateSource(s)
 	case *sql.CreateView:

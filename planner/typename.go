@@ -50,8 +50,6 @@ func ResolveTypeName(n *sql.TypeName) (types.T, error) {
 // missingType explains PostgreSQL's types that there are not.
 func missingType(name string) error {
 	switch name {
-	case "serial", "serial4", "bigserial", "serial8", "smallserial", "serial2":
-		return pgerr.Unsupported("the type "+name, "Use bigint and let the client give the value, or uuid with DEFAULT gen_random_uuid().")
 	case "timetz":
 		return pgerr.Unsupported("the type time with time zone", "Use time or timestamptz.")
 	case "money":

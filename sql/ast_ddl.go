@@ -36,8 +36,9 @@ type ColumnDef struct {
 	PrimaryKey bool
 	Unique     bool
 	Default    Expr
-	Generated  Expr   // GENERATED ALWAYS AS (expr) STORED, or AS expr
-	Identity   string // "", "ALWAYS" or "BY DEFAULT"
+	Generated  Expr             // GENERATED ALWAYS AS (expr) STORED, or AS expr
+	Identity   string           // "", "ALWAYS" or "BY DEFAULT"
+	Sequence   []SequenceOption // of the identity
 	Checks     []Constraint
 	References *Constraint
 }
@@ -317,6 +318,9 @@ const (
 	AlterResetOptions                      // RESET (Options)
 	AlterAddConstraint                     // ADD Constraint
 	AlterDropConstraint                    // DROP CONSTRAINT Column
+	AlterAddIdentity                       // ALTER COLUMN Column ADD GENERATED NewName AS IDENTITY (Sequence)
+	AlterSetIdentity                       // ALTER COLUMN Column with Sequence
+	AlterDropIdentity                      // ALTER COLUMN Column DROP IDENTITY
 	AlterOther                             // a tail of our own, as text in Text
 )
 
@@ -331,6 +335,7 @@ type AlterAction struct {
 	Expr        Expr
 	Constraint  *Constraint
 	Options     []Option
+	Sequence    []SequenceOption
 	IfExists    bool // DROP COLUMN IF EXISTS
 	IfNotExists bool // ADD COLUMN IF NOT EXISTS
 	Cascade     bool

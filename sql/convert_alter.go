@@ -73,6 +73,13 @@ func (c *converter) alterAction(k *pg.AlterTableCmd, a At) AlterAction {
 		act.Kind, act.Constraint, act.At = AlterAddConstraint, &con, con.At
 	case pg.AlterTableType_AT_DropConstraint:
 		act.Kind, act.IfExists = AlterDropConstraint, k.MissingOk
+	case pg.AlterTableType_AT_AddIdentity:
+		k := k.Def.GetConstraint()
+		act.Kind, act.NewName, act.Sequence = AlterAddIdentity, identityWord(k.GetGeneratedWhen()), c.sequenceOptions(k.GetOptions())
+	case pg.AlterTableType_AT_SetIdentity:
+		act.Kind, act.Sequence = AlterSetIdentity, c.sequenceOptions(k.Def.GetList().GetItems())
+	case pg.AlterTableType_AT_DropIdentity:
+		act.Kind, act.IfExists = AlterDropIdentity, k.MissingOk
 	case pg.AlterTableType_AT_ChangeOwner:
 		act.Kind, act.NewName = AlterOwner, roleName(k.Newowner)
 	default:

@@ -27,6 +27,10 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 			out.Authorization = roleName(k.Authrole)
 		}
 		return out
+	case *pg.Node_CreateSeqStmt:
+		return c.createSequence(v.CreateSeqStmt, a)
+	case *pg.Node_AlterSeqStmt:
+		return c.alterSequence(v.AlterSeqStmt, a)
 	case *pg.Node_CreateFunctionStmt:
 		return c.createFunction(v.CreateFunctionStmt, a)
 	case *pg.Node_DropStmt:
@@ -104,10 +108,7 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 		case pg.ConstrType_CONSTR_GENERATED:
 			out.Generated = c.expr(k.RawExpr)
 		case pg.ConstrType_CONSTR_IDENTITY:
-			out.Identity = "ALWAYS"
-			if k.GeneratedWhen == "d" {
-				out.Identity = "BY DEFAULT"
-			}
+			out.Identity, out.Sequence = identityWord(k.GeneratedWhen), c.sequenceOptions(k.Options)
 		case pg.ConstrType_CONSTR_PRIMARY:
 			out.PrimaryKey = true
 		case pg.ConstrType_CONSTR_UNIQUE:

@@ -119,8 +119,6 @@ func statementWords(s string) string {
 
 var statementNames = map[string]string{
 	"CreateTrigStmt":          "CREATE TRIGGER",
-	"CreateSeqStmt":           "CREATE SEQUENCE",
-	"AlterSeqStmt":            "ALTER SEQUENCE",
 	"CompositeTypeStmt":       "CREATE TYPE",
 	"CreateEnumStmt":          "CREATE TYPE AS ENUM",
 	"CreateRangeStmt":         "CREATE TYPE AS RANGE",

@@ -27,6 +27,12 @@ func (f *formatter) ddl(s Stmt) bool {
 		f.w("CREATE SCHEMA ", not(v.IfNotExists, "", "IF NOT EXISTS "))
 		f.wIf(v.Name != "", QuoteIdent(v.Name)+" ")
 		f.wIf(v.Authorization != "", "AUTHORIZATION "+QuoteIdent(v.Authorization))
+	case *CreateSequence:
+		f.w("CREATE ", not(v.Temp, "", "TEMPORARY "), "SEQUENCE ", not(v.IfNotExists, "", "IF NOT EXISTS "), QuoteName(v.Name))
+		f.sequenceOptions(v.Options)
+	case *AlterSequence:
+		f.w("ALTER SEQUENCE ", not(v.IfExists, "", "IF EXISTS "), QuoteName(v.Name))
+		f.sequenceOptions(v.Options)
 	case *CreateFunction:
 		f.createFunction(v)
 	case *Drop:
@@ -178,7 +184,9 @@ func (f *formatter) columnDef(c *ColumnDef) {
 		f.expr(c.Generated)
 		f.w(not(c.Type == nil, ") STORED", ")"))
 	}
-	f.wIf(c.Identity != "", " GENERATED "+c.Identity+" AS IDENTITY")
+	if c.Identity != "" {
+		f.identity(c.Identity, c.Sequence)
+	}
 	f.w(not(c.NotNull, "", " NOT NULL"), not(c.Null, "", " NULL"))
 	f.wIf(c.PrimaryKey, " PRIMARY KEY")
 	f.wIf(c.Unique, " UNIQUE")
@@ -362,6 +370,17 @@ func (f *formatter) alterAction(a *AlterAction) {
 		f.constraint(a.Constraint)
 	case AlterDropConstraint:
 		f.w("DROP CONSTRAINT ", not(a.IfExists, "", "IF EXISTS "), col, not(a.Cascade, "", " CASCADE"))
+	case AlterAddIdentity:
+		f.w("ALTER COLUMN ", col, " ADD")
+		f.identity(a.NewName, a.Sequence)
+	case AlterSetIdentity:
+		f.w("ALTER COLUMN ", col)
+		for i := range a.Sequence {
+			f.w(not(a.Sequence[i].Name == "generated" || a.Sequence[i].Name == "restart", " SET", ""))
+			f.sequenceOption(&a.Sequence[i])
+		}
+	case AlterDropIdentity:
+		f.w("ALTER COLUMN ", col, " DROP IDENTITY", not(a.IfExists, "", " IF EXISTS"))
 	case AlterOther:
 		f.w(a.Text)
 	}
