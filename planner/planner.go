@@ -143,6 +143,7 @@ type binder struct {
 	views  int
 	with   []*Mutation // the data-modifying statements of WITH, in order
 	given  uint32      // number of plan.RelGiven relations
+	pins   *pins       // noted where a query is stored; else nil
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose
