@@ -15,6 +15,7 @@ Usage:
   streamdb demo  [--listen HOST:PORT]                        a self-contained pipeline to look at
   streamdb bench nexmark --query q0[,q1...|all] [flags]      measure Nexmark queries
   streamdb bench latency [flags]                             measure INSERT to SELECT on a view of a view
+  streamdb bench sql [flags]                                 measure TPC-H queries and views beside PostgreSQL
   streamdb version                                           print the version
   streamdb help                                              print this text
 

@@ -38,8 +38,9 @@ func FindPostgres() (string, error) {
 // StartPostgres creates a cluster in a new temporary directory and starts it
 // on a loopback port. PostgreSQL refuses to run as root, so root drops to the
 // user postgres (or nobody). Time zone is UTC, sorting is by bytes, and fsync
-// is off: the cluster never outlives the test.
-func StartPostgres() (*Postgres, error) {
+// is off: the cluster never outlives the test. Settings, each "name=value", are
+// added to these and win over them.
+func StartPostgres(settings ...string) (*Postgres, error) {
 	bin, err := FindPostgres()
 	if err != nil {
 		return nil, err
@@ -66,8 +67,11 @@ func StartPostgres() (*Postgres, error) {
 	}
 	_, port, _ := net.SplitHostPort(addr)
 	p := &Postgres{addr: addr, log: &tail{}}
-	p.cmd = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-h", "127.0.0.1", "-k", dir,
-		"-c", "fsync=off", "-c", "timezone=UTC", "-c", "max_connections=200", "-c", "shared_buffers=64MB")
+	args := []string{"-D", data, "-p", port, "-h", "127.0.0.1", "-k", dir}
+	for _, set := range append([]string{"fsync=off", "timezone=UTC", "max_connections=200", "shared_buffers=64MB"}, settings...) {
+		args = append(args, "-c", set)
+	}
+	p.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
 	p.cmd.SysProcAttr, p.cmd.Dir = attr, dir
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
@@ -78,6 +82,9 @@ func StartPostgres() (*Postgres, error) {
 
 // Addr is the host:port of the server.
 func (p *Postgres) Addr() string { return p.addr }
+
+// Pid is the process id of the server, whose children serve the connections.
+func (p *Postgres) Pid() int { return p.cmd.Process.Pid }
 
 // DSN is a connection string for a database of the cluster.
 func (p *Postgres) DSN(database string) string {
