@@ -57,7 +57,7 @@ func infoTableDefs() []def {
 				}
 				var text any
 				if v, ok := x.obj.(*View); ok {
-					text = viewText(Shown(v.Text, v.Query))
+					text = viewText(v.Query)
 				}
 				r.add(database(c), x.Schema, x.Name, text, "NONE", "NO", "NO", "NO", "NO", "NO")
 			}

@@ -90,7 +90,7 @@ func (e *Engine) readable(rels ...uint32) error {
 	defer e.mu.RUnlock()
 	for _, r := range rels {
 		if j := e.jobs[r]; j != nil && j.creating.Load() {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" is still being created", j.name()).
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" is still being created", j.name).
 				WithHint("SHOW JOBS tells how far it is.")
 		}
 	}
@@ -147,7 +147,7 @@ func (e *Engine) detach(oid uint32) {
 	}
 	e.mu.Unlock()
 	if j != nil {
-		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was dropped", j.name()))
+		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was dropped", j.name))
 		j.halt()
 	}
 	if g != nil {
@@ -166,7 +166,7 @@ func (e *Engine) detach(oid uint32) {
 		j.sink.close()
 	}
 	if !j.await(haltWait) {
-		e.log.Warn("a task did not end and is left behind", "job", j.name())
+		e.log.Warn("a task did not end and is left behind", "job", j.name)
 	}
 }
 
@@ -212,10 +212,7 @@ func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 func (e *Engine) brokenJob(o catalog.Object, err error) *job {
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
-	j := &job{id: o.Header().OID, eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
-	name := jobName(o)
-	j.label.Store(&name)
-	return j
+	return &job{id: o.Header().OID, name: jobName(o), eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
 }
 
 // successor builds the job that takes a broken one's place.
@@ -246,6 +243,7 @@ const (
 	settingParallelism = "parallelism"
 	settingOnError     = "on_error"
 	settingNow         = "now"
+	settingSizes       = planner.SettingSizes
 )
 
 func parallelism(m map[string]string) int {
@@ -264,8 +262,9 @@ func policy(m map[string]string) errorPolicy {
 }
 
 // freeze returns the settings of the session a new job's meaning depends on.
-func (s *Session) freeze(onError string) map[string]string {
+func (s *Session) freeze(onError string, reads []uint32) map[string]string {
 	return map[string]string{
+		settingSizes:       s.eng.relationSizes(reads),
 		"timezone":         s.values["timezone"],
 		settingParallelism: strconv.Itoa(s.eng.cfg.Parallelism),
 		settingOnError:     onError,

@@ -69,7 +69,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.Drop:
 		return "DROP " + strings.ToUpper(st.Kind), func(context.Context, *planner.Planner) error { return s.drop(st) }, nil
 	case *sql.Alter:
-		return "ALTER " + strings.ToUpper(st.Kind), func(ctx context.Context, pl *planner.Planner) error { return s.alter(ctx, pl, st) }, nil
+		return "ALTER " + strings.ToUpper(st.Kind), func(_ context.Context, pl *planner.Planner) error { return s.alter(pl, st) }, nil
 	case *sql.Comment:
 		return "COMMENT", func(context.Context, *planner.Planner) error { return s.comment(st) }, nil
 	case *sql.Truncate:
@@ -335,7 +335,7 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	if err != nil {
 		return err
 	}
-	v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze(onError)
+	v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze(onError, v.DependsOn)
 	s.eng.cat.Assign(v)
 	return s.eng.createJob(ctx, v)
 }
@@ -364,7 +364,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err != nil {
 		return err
 	}
-	o.SearchPath, o.Settings = s.expr.SearchPath, s.freeze(onError)
+	o.SearchPath, o.Settings = s.expr.SearchPath, s.freeze(onError, o.DependsOn)
 	if err := s.sinkKey(o); err != nil {
 		return err
 	}

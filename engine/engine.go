@@ -56,6 +56,8 @@ type Engine struct {
 	cancel context.CancelFunc
 	start  time.Time
 
+	// sizes are estimates of relations' sizes (sizeEstimate by OID), for planning.
+	sizes sync.Map
 	// instance is a random name of this data directory, so that what it writes
 	// elsewhere is never taken for another's.
 	instance string
@@ -161,7 +163,7 @@ func (e *Engine) Close() error {
 	js := e.haltAll()
 	for _, j := range js {
 		if !j.await(time.Until(deadline)) {
-			e.log.Warn("a task did not end and is left behind", "job", j.name())
+			e.log.Warn("a task did not end and is left behind", "job", j.name)
 		}
 	}
 	var sinks sync.WaitGroup
@@ -425,18 +427,24 @@ func storageKey(r catalog.Relation) []int {
 
 // scanRows reads rows with storage keys in [lo, hi) as chunks.
 func scanRows(sn *state.Snapshot, rel uint32, ts []types.T, keyed bool, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
+	return scanColumns(sn, rel, ts, allColumns(ts), keyed, lo, hi, rows, f)
+}
+
+// scanColumns is scanRows for chunks of some columns; each is named once.
+func scanColumns(sn *state.Snapshot, rel uint32, ts []types.T, cols []int, keyed bool, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
 	it, err := sn.Scan(rel, lo, hi)
 	if err != nil {
 		return err
 	}
 	defer it.Close()
-	c := vec.NewChunk(ts, rows)
+	read := vec.NewRowReader(ts, cols)
+	c := vec.NewChunk(pickTypes(ts, cols), rows)
 	for it.Next() {
 		w, row := int64(1), it.Val()
 		if !keyed {
 			w, row = it.Count(), it.Key()
 		}
-		if _, err := vec.DecodeRow(c, nil, row); err != nil {
+		if err := read.Read(c, row); err != nil {
 			return fmt.Errorf("relation %d: %w", rel, err)
 		}
 		c.AddWeight(w)
@@ -452,6 +460,22 @@ func scanRows(sn *state.Snapshot, rel uint32, ts []types.T, keyed bool, lo, hi [
 		return err
 	}
 	return f(c)
+}
+
+func allColumns(ts []types.T) []int {
+	out := make([]int, len(ts))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func pickTypes(ts []types.T, cols []int) []types.T {
+	out := make([]types.T, len(cols))
+	for i, c := range cols {
+		out[i] = ts[c]
+	}
+	return out
 }
 
 func objectID(oid uint32) []byte { return binary.BigEndian.AppendUint32(nil, oid) }

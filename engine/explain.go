@@ -59,14 +59,14 @@ func (s *Session) explainPlan(p *prepared, st sql.Stmt) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze("dead_letter")
+		v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze("dead_letter", v.DependsOn)
 		return streamRoot((&planner.Planner{Cat: s.eng.cat.Current(), Session: s.eng.frozenSession(v.SearchPath, v.Settings)}).PlanMatView(v))
 	case *sql.CreateSink:
 		o, err := pl.BindCreateSink(st)
 		if err != nil {
 			return nil, err
 		}
-		o.SearchPath, o.Settings = s.expr.SearchPath, s.freeze("dead_letter")
+		o.SearchPath, o.Settings = s.expr.SearchPath, s.freeze("dead_letter", o.DependsOn)
 		return streamRoot((&planner.Planner{Cat: s.eng.cat.Current(), Session: s.eng.frozenSession(o.SearchPath, o.Settings)}).PlanSink(o))
 	}
 	return nil, pgerr.Unsupported("EXPLAIN of this statement", "Explain a query, INSERT, UPDATE, DELETE, CREATE MATERIALIZED VIEW or CREATE SINK.")

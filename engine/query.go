@@ -198,7 +198,7 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 		return r.getRow(rel, ts, lo, narrow)
 	}
 	if own == nil {
-		return scanRows(r.snap, rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, narrow)
+		return scanColumns(r.snap, rel, ts, s.Cols, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, f)
 	}
 	if err := scanRows(r.snap, rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
 		return err

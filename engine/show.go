@@ -189,29 +189,21 @@ func (s *Session) showCreate(sh *sql.Show) func(*table) error {
 
 // definition returns the statement that created an object.
 func definition(o catalog.Object) string {
-	if d := definitionOf(o); d != nil {
-		return *d
-	}
-	return ""
-}
-
-// definitionOf returns the place of an object's definition.
-func definitionOf(o catalog.Object) *string {
 	switch o := o.(type) {
 	case *catalog.Table:
-		return &o.Definition
+		return o.Definition
 	case *catalog.Source:
-		return &o.Definition
+		return o.Definition
 	case *catalog.MatView:
-		return &o.Definition
+		return o.Definition
 	case *catalog.View:
-		return &o.Definition
+		return o.Definition
 	case *catalog.Sink:
-		return &o.Definition
+		return o.Definition
 	case *catalog.Index:
-		return &o.Definition
+		return o.Definition
 	}
-	return nil
+	return ""
 }
 
 func (s *Session) showJobs(t *table) error {
@@ -228,7 +220,7 @@ func (s *Session) showJobs(t *table) error {
 			kind = "sink"
 		}
 		status, msg := j.status()
-		t.add(int64(j.id), j.name(), kind, status, j.rows.Load()+j.backfilled.Load(), j.stateBytes.Load(), msg)
+		t.add(int64(j.id), j.name, kind, status, j.rows.Load()+j.backfilled.Load(), j.stateBytes.Load(), msg)
 	}
 	return nil
 }

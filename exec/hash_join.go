@@ -159,7 +159,7 @@ func newJoinSide(b *opBase, p *plan.Join, input plan.Node, keys []int, at int) *
 			s.strict = append(s.strict, k)
 		}
 	}
-	s.loose = b.ctx.Batch || input.Props().AppendOnly
+	s.loose = b.ctx.Batch || plan.AppendOnly(input)
 	s.rows = newTable(rowSize, s.format.keyWidth())
 	return s
 }

@@ -3,9 +3,9 @@
 //
 // The steps: binding (scope.go, from.go, select*.go, expr_*.go) makes a plan in
 // which correlated subqueries are plan.Apply nodes; decorrelate.go turns those
-// into joins; the rule_*.go files push filters, find join keys, prune columns
-// and choose key lookups; stream.go puts exchanges where a streaming plan needs
-// them. Steps after binding take plans and return new ones; no node is changed.
+// into joins; the rule_*.go files push filters, order joins (by the guesses of
+// estimate.go), find join keys, prune columns and choose key lookups; stream.go
+// puts exchanges where a streaming plan needs them. Steps after binding take plans and return new ones; no node is changed.
 //
 // The package reads the catalog snapshot it is given and nothing else: it never
 // executes (constants are folded by package expr), stores, or asks a connector.

@@ -168,9 +168,6 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.pins != nil {
-		b.pins.refs[te] = rel
-	}
 	h := rel.Header()
 	if v, ok := rel.(*catalog.View); ok {
 		return b.viewRef(v, te)

@@ -19,6 +19,10 @@ type Planner struct {
 	// ParamTypes are the types a client declared for $1, $2, …; Unknown or
 	// missing ones are inferred.
 	ParamTypes []types.T
+	// Bytes estimates the size on disk of a stored relation, for the order of joins
+	// in one-off queries. Streaming plans take the sizes of SettingSizes, as they
+	// must be the same each time.
+	Bytes func(rel uint32) int64
 	// Params are the values of $1, $2, … when they are known, of the types an
 	// earlier plan of the statement inferred; the plan then holds constants.
 	Params []types.Datum
@@ -70,7 +74,9 @@ func (b *binder) optimize(n plan.Node) (plan.Node, error) {
 		return nil, err
 	}
 	n = b.foldConstants(n)
+	n = factorDisjunctions(n)
 	n = pushFilters(n)
+	n = b.orderJoins(n)
 	n = extractJoinKeys(n)
 	n = rankToTopN(n)
 	n = pruneColumns(n)
@@ -143,7 +149,6 @@ type binder struct {
 	views  int
 	with   []*Mutation // the data-modifying statements of WITH, in order
 	given  uint32      // number of plan.RelGiven relations
-	pins   *pins       // noted where a query is stored; else nil
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

@@ -113,6 +113,16 @@ func pushJoin(n *plan.Join, conds []expr.Expr) plan.Node {
 			on = append(on, c)
 		}
 	}
+	if n.Kind == plan.Inner {
+		for _, c := range on {
+			if l := implied(c, nl, -1); l != nil {
+				left = append(left, l)
+			}
+			if r := implied(c, nl, 1); r != nil {
+				right = append(right, shiftCols(r, -nl))
+			}
+		}
+	}
 	j := *n
 	j.Left, j.Right, j.Residual = push(n.Left, left), push(n.Right, right), and(on)
 	return withFilter(&j, above)

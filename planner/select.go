@@ -30,9 +30,6 @@ type selection struct {
 	keys    []expr.Expr // grouping expressions over the FROM row
 	order   []targetKey
 	on      []int // DISTINCT ON: targets
-	// pinned is the select list with every * spelled out, unless unpinned.
-	pinned   []sql.Target
-	unpinned bool
 }
 
 // targetKey is an ORDER BY key: a target with a direction.
@@ -85,18 +82,15 @@ func (s *selection) outputContext(clause string) *exprContext {
 }
 
 func (s *selection) bindTargets() error {
-	defer s.pinTargets()
 	for _, t := range s.q.Targets {
 		if ref, ok := t.Expr.(*sql.ColumnRef); ok && ref.Star {
 			cols, err := s.b.star(s.sc, ref)
 			if err != nil {
 				return err
 			}
-			s.noteTarget(t, cols)
 			s.targets = append(s.targets, cols...)
 			continue
 		}
-		s.noteTarget(t, nil)
 		if f, ok := t.Expr.(*sql.FieldSelect); ok && f.Star {
 			if err := s.expandRecord(f); err != nil {
 				return err
@@ -111,7 +105,7 @@ func (s *selection) bindTargets() error {
 		if name == "" {
 			name = figureName(t.Expr)
 		}
-		s.targets = append(s.targets, namedExpr{name: name, e: e, at: t.Expr})
+		s.targets = append(s.targets, namedExpr{name, e, t.Expr})
 	}
 	s.visible = len(s.targets)
 	return nil
@@ -128,7 +122,7 @@ func (s *selection) expandRecord(f *sql.FieldSelect) error {
 		return s.b.errAt(f, pgerr.WrongObjectType, "type %s is not composite", e.Type().Base())
 	}
 	for i, n := range names {
-		s.targets = append(s.targets, namedExpr{name: n, e: &expr.Field{Arg: e, Index: i, Typ: ts[i]}, at: f})
+		s.targets = append(s.targets, namedExpr{n, &expr.Field{Arg: e, Index: i, Typ: ts[i]}, f})
 	}
 	return nil
 }
@@ -180,7 +174,7 @@ func (s *selection) targetOf(e sql.Expr, clause string) (int, error) {
 			return i, nil
 		}
 	}
-	s.targets = append(s.targets, namedExpr{e: x, at: e})
+	s.targets = append(s.targets, namedExpr{"", x, e})
 	return len(s.targets) - 1, nil
 }
 
@@ -234,7 +228,7 @@ func (s *selection) inheritOrder(mode queryMode) {
 		i := slices.IndexFunc(s.targets, func(t namedExpr) bool { return exprKey(t.e) == exprKey(e) })
 		if i < 0 {
 			i = len(s.targets)
-			s.targets = append(s.targets, namedExpr{e: e, at: s.q})
+			s.targets = append(s.targets, namedExpr{"", e, s.q})
 		}
 		s.order = append(s.order, targetKey{i, k.Desc, k.NullsFirst})
 	}

@@ -297,14 +297,6 @@ type LockTable struct {
 	NoWait bool
 }
 
-// Refresh is REFRESH MATERIALIZED VIEW.
-type Refresh struct {
-	At
-	Name         Name
-	Concurrently bool
-	NoData       bool
-}
-
 // Checkpoint is CHECKPOINT.
 type Checkpoint struct{ At }
 
@@ -352,6 +344,5 @@ func (*Notify) stmtNode()         {}
 func (*Vacuum) stmtNode()         {}
 func (*LockTable) stmtNode()      {}
 func (*Checkpoint) stmtNode()     {}
-func (*Refresh) stmtNode()        {}
 func (*Do) stmtNode()             {}
 func (*Unsupported) stmtNode()    {}

@@ -93,7 +93,7 @@ func (n *Join) Props() Props {
 		// may look like one of the other.
 		return Props{}
 	}
-	nl := len(n.Left.Schema())
+	nl := Width(n.Left)
 	rk := shiftKeys(r.Keys, nl)
 	var keys [][]int
 	leftOnce, rightOnce := covers(n.RightKeys, r.Keys), covers(n.LeftKeys, l.Keys)
@@ -240,6 +240,19 @@ func (n *Materialize) Props() Props { return n.Input.Props() }
 
 // Props are the input's.
 func (n *Sink) Props() Props { return n.Input.Props() }
+
+// AppendOnly is n.Props().AppendOnly, without finding keys.
+func AppendOnly(n Node) bool {
+	switch x := n.(type) {
+	case *Join:
+		return (x.Kind == Inner || x.Kind == Semi) && AppendOnly(x.Left) && AppendOnly(x.Right)
+	case *Filter:
+		return AppendOnly(x.Input)
+	case *Exchange:
+		return AppendOnly(x.Input)
+	}
+	return n.Props().AppendOnly
+}
 
 // Conjuncts splits a condition at its top-level ANDs; nil has none.
 func Conjuncts(e expr.Expr) []expr.Expr {

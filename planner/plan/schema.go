@@ -18,16 +18,10 @@ func (n *TableFunc) Schema() []Column  { return n.Out }
 func (n *Filter) Schema() []Column     { return n.Input.Schema() }
 func (n *Project) Schema() []Column    { return n.Out }
 func (n *ProjectSet) Schema() []Column { return n.Out }
-func (n *Join) Schema() []Column {
-	switch n.Kind {
-	case Semi, Anti, NullAnti:
-		return n.Left.Schema()
-	}
-	return concat(n.Left.Schema(), n.Right.Schema())
-}
-func (n *Aggregate) Schema() []Column { return n.Out }
-func (n *Union) Schema() []Column     { return n.Out }
-func (n *SetOp) Schema() []Column     { return n.Left.Schema() }
+func (n *Join) Schema() []Column       { return appendSchema(nil, n) }
+func (n *Aggregate) Schema() []Column  { return n.Out }
+func (n *Union) Schema() []Column      { return n.Out }
+func (n *SetOp) Schema() []Column      { return n.Left.Schema() }
 func (n *TopN) Schema() []Column {
 	if n.RankCol {
 		return concat(n.Input.Schema(), []Column{{"row_number", types.TInt8}})
@@ -48,6 +42,39 @@ func (n *SingleRow) Schema() []Column   { return n.Input.Schema() }
 func (n *Exchange) Schema() []Column    { return n.Input.Schema() }
 func (n *Materialize) Schema() []Column { return n.Input.Schema() }
 func (n *Sink) Schema() []Column        { return n.Input.Schema() }
+
+// appendSchema appends the columns of n; many joins cost one pass.
+func appendSchema(dst []Column, n Node) []Column {
+	switch x := n.(type) {
+	case *Join:
+		dst = appendSchema(dst, x.Left)
+		if x.Kind == Semi || x.Kind == Anti || x.Kind == NullAnti {
+			return dst
+		}
+		return appendSchema(dst, x.Right)
+	case *Filter:
+		return appendSchema(dst, x.Input)
+	case *Exchange:
+		return appendSchema(dst, x.Input)
+	}
+	return append(dst, n.Schema()...)
+}
+
+// Width is the number of n's columns.
+func Width(n Node) int {
+	switch x := n.(type) {
+	case *Join:
+		if x.Kind == Semi || x.Kind == Anti || x.Kind == NullAnti {
+			return Width(x.Left)
+		}
+		return Width(x.Left) + Width(x.Right)
+	case *Filter:
+		return Width(x.Input)
+	case *Exchange:
+		return Width(x.Input)
+	}
+	return len(n.Schema())
+}
 
 func concat(a, b []Column) []Column {
 	return append(append(make([]Column, 0, len(a)+len(b)), a...), b...)

@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// sizeAge is how long an estimate of a relation's size serves the planner.
+const sizeAge = 2 * time.Second
+
+// sizeEstimate is a relation's size on disk at a time.
+type sizeEstimate struct {
+	bytes int64
+	at    time.Time
+}
+
+// relationBytes estimates the size of a stored relation for the planner, which
+// orders joins by it.
+func (e *Engine) relationBytes(rel uint32) int64 {
+	if v, ok := e.sizes.Load(rel); ok && time.Since(v.(sizeEstimate).at) < sizeAge {
+		return v.(sizeEstimate).bytes
+	}
+	n := e.store.ApproxBytes(rel)
+	e.sizes.Store(rel, sizeEstimate{n, time.Now()})
+	return n
+}
+
+// relationSizes writes down the sizes of relations, to be kept with a view or sink
+// that reads them: its plan must be the same whenever it is planned again.
+func (e *Engine) relationSizes(rels []uint32) string {
+	var b strings.Builder
+	for _, r := range rels {
+		fmt.Fprintf(&b, "%d=%d ", r, e.store.ApproxBytes(r))
+	}
+	return strings.TrimSpace(b.String())
+}
