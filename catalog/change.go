@@ -169,6 +169,8 @@ func innerOIDs(o Object) []*uint32 {
 		}
 	case *Source:
 		key(o.PrimaryKey)
+	case *Type:
+		out = append(out, &o.ArrayOID)
 	}
 	return out
 }

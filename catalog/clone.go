@@ -32,6 +32,10 @@ func Clone(o Object) Object {
 	case *Index:
 		c := *o
 		return &c
+	case *Type:
+		c := *o
+		c.Fields, c.Labels = slices.Clone(o.Fields), slices.Clone(o.Labels)
+		return &c
 	case *Secret:
 		c := *o
 		return &c

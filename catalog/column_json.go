@@ -3,16 +3,12 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/streamdb/streamdb/types"
 )
 
-// columnJSON is a column in the log. Types are stored as PostgreSQL's OID and
-// modifier, which never change, unlike the numbers of types.ID.
+// columnJSON is a column in the log.
 type columnJSON struct {
-	Name      string `json:"name"`
-	TypeOID   uint32 `json:"type"`
-	Mod       int32  `json:"mod"`
+	Name string `json:"name"`
+	typeJSON
 	NotNull   bool   `json:"not_null,omitempty"`
 	Default   string `json:"default,omitempty"`
 	Generated string `json:"generated,omitempty"`
@@ -26,7 +22,7 @@ type columnJSON struct {
 
 // MarshalJSON writes the column for the log.
 func (c Column) MarshalJSON() ([]byte, error) {
-	return json.Marshal(columnJSON{c.Name, c.Type.OID(), c.Type.Mod, c.NotNull,
+	return json.Marshal(columnJSON{c.Name, typeToJSON(c.Type), c.NotNull,
 		c.Default, c.Generated, c.Comment, c.Include, c.Inner, c.Path, c.Identity, c.Sequence})
 }
 
@@ -36,11 +32,10 @@ func (c *Column) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return err
 	}
-	t, ok := types.ByOID(j.TypeOID)
+	t, ok := j.t()
 	if !ok {
-		return fmt.Errorf("catalog: column %q has unknown type OID %d", j.Name, j.TypeOID)
+		return fmt.Errorf("catalog: column %q has unknown type OID %d", j.Name, j.OID)
 	}
-	t.Mod = j.Mod
 	*c = Column{Name: j.Name, Type: t, NotNull: j.NotNull, Default: j.Default, Generated: j.Generated, Identity: j.Identity,
 		Sequence: j.Sequence, Comment: j.Comment, Include: j.Include, Inner: j.Inner, Path: j.Path}
 	return nil

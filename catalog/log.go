@@ -71,6 +71,7 @@ func (s *Snapshot) Encode() ([]Entry, error) {
 // base, which is a snapshot made by New.
 func Load(base *Snapshot, entries []Entry) (*Snapshot, error) {
 	s := base.clone()
+	var objects []Object
 	for _, e := range entries {
 		if e.Val == nil {
 			continue
@@ -90,6 +91,12 @@ func Load(base *Snapshot, entries []Entry) (*Snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
+		objects = append(objects, o)
+		if t, ok := o.(*Type); ok {
+			t.define() // before what uses it tells what it depends on
+		}
+	}
+	for _, o := range objects {
 		s.add(o)
 		for _, oid := range innerOIDs(o) {
 			s.next = max(s.next, *oid+1)
@@ -138,6 +145,8 @@ func newObject(k Kind) Object {
 		return &Sequence{}
 	case KindConnection:
 		return &Connection{}
+	case KindType:
+		return &Type{}
 	}
 	return nil
 }

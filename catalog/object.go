@@ -32,9 +32,10 @@ const (
 	KindConnection
 	KindVirtual // a catalog table
 	KindSequence
+	KindType
 )
 
-var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table", "sequence"}
+var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table", "sequence", "type"}
 
 // String returns the kind as messages and DROP have it.
 func (k Kind) String() string { return kindNames[k] }
@@ -42,7 +43,7 @@ func (k Kind) String() string { return kindNames[k] }
 // Relation reports whether objects of this kind share the namespace of
 // relations, in which a name is unique in its schema.
 func (k Kind) Relation() bool {
-	return k != KindSchema && k != KindSecret && k != KindConnection
+	return k != KindSchema && k != KindSecret && k != KindConnection && k != KindType
 }
 
 // Readable reports whether objects of this kind may stand in FROM.
@@ -286,16 +287,18 @@ func (*Connection) Kind() Kind { return KindConnection }
 // Dependencies: none.
 func (*Schema) Dependencies() []uint32 { return nil }
 
-// Dependencies returns the shared source of the table, if any.
+// Dependencies returns the shared source of the table, if any, and the types of
+// its columns that users made.
 func (t *Table) Dependencies() []uint32 {
+	out := typeOIDs(t.Columns)
 	if t.FromSource != 0 {
-		return []uint32{t.FromSource}
+		out = append(out, t.FromSource)
 	}
-	return nil
+	return out
 }
 
-// Dependencies: none.
-func (*Source) Dependencies() []uint32 { return nil }
+// Dependencies returns the types of its columns that users made.
+func (s *Source) Dependencies() []uint32 { return typeOIDs(s.Columns) }
 
 // Dependencies returns what the query reads.
 func (v *MatView) Dependencies() []uint32 { return v.DependsOn }

@@ -47,6 +47,9 @@ func New(builtin ...Object) *Snapshot {
 func (s *Snapshot) add(o Object) {
 	h := o.Header()
 	s.byOID[h.OID] = o
+	if t, ok := o.(*Type); ok {
+		t.define()
+	}
 	if o.Kind().Relation() {
 		m := s.relations[h.Schema]
 		if m == nil {

@@ -249,7 +249,7 @@ func (s *Session) preparedCommand(ctx context.Context, p *prepared) error {
 func (s *Session) runPrepare(ctx context.Context, whole *statement, st *sql.Prepare) error {
 	oids := make([]uint32, len(st.Types))
 	for i, tn := range st.Types {
-		t, err := planner.ResolveTypeName(tn)
+		t, err := planner.ResolveTypeName(s.eng.cat.Current(), s.expr.SearchPath, tn)
 		if err != nil {
 			return err
 		}

@@ -174,6 +174,9 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 		if catalog.ColumnIndex(t.Columns, n) >= 0 {
 			return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", n)
 		}
+		if err := planner.CheckColumn(n, c.Typ); err != nil {
+			return err
+		}
 		t.Columns = append(t.Columns, catalog.Column{Name: n, Type: c.Typ})
 	}
 	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {

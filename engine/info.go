@@ -46,6 +46,22 @@ func (i info) RelationOID(name string) (uint32, bool) {
 	return 0, false
 }
 
+// TypeByOID implements expr.CatalogInfo.
+func (i info) TypeByOID(oid uint32) (types.T, bool) { return i.snap.TypeByOID(oid) }
+
+// TypeByName implements expr.CatalogInfo.
+func (i info) TypeByName(name string) (types.T, bool) {
+	parts, ok := splitName(name)
+	if !ok {
+		return types.T{}, false
+	}
+	schema := ""
+	if len(parts) > 1 {
+		schema = parts[len(parts)-2]
+	}
+	return i.snap.Type(schema, parts[len(parts)-1], i.path())
+}
+
 // RelationName implements expr.CatalogInfo.
 func (i info) RelationName(oid uint32) (string, bool) {
 	o := i.snap.ByOID(oid)

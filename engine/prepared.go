@@ -65,7 +65,7 @@ func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*p
 	for i := range declared {
 		declared[i] = types.TUnknown
 		if i < len(oids) && oids[i] != 0 && oids[i] != types.TUnknown.OID() {
-			t, ok := types.ByOID(oids[i])
+			t, ok := s.eng.cat.Current().TypeByOID(oids[i])
 			if !ok {
 				return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", oids[i])
 			}

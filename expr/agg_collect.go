@@ -120,6 +120,9 @@ func finishJSONAgg(c *Ctx, a *collectAcc, dst vec.Vector, binary bool) error {
 			b = append(b, '[')
 		} else {
 			b = append(b, ", "...)
+			if k := row.Cols[0].Type().ID; k == types.Array || k == types.Record {
+				b = append(b, "\n "...)
+			}
 		}
 		b = appendJSON(b, row.Cols[0].Type(), row.Cols[0].Datum(0), c.options())
 		return nil

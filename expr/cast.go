@@ -32,7 +32,7 @@ func safeCast(from, to types.T) bool {
 	if to.Mod >= 0 {
 		return false
 	}
-	if isString(to) && to.ID != types.Name || same(from, to) {
+	if isString(to) && to.ID != types.Name || from.SameType(to) {
 		return true
 	}
 	switch to.ID {
@@ -51,7 +51,7 @@ func relabels(from, to types.T) bool {
 	if to.Mod >= 0 && (to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Numeric) && to.Mod != from.Mod {
 		return false
 	}
-	if from.ID == to.ID && from.Elem == to.Elem {
+	if from.SameType(to) {
 		return to.Mod < 0 || to.Mod == from.Mod
 	}
 	textual := func(id types.ID) bool { return id == types.Text || id == types.Varchar || id == types.Unknown }

@@ -20,14 +20,14 @@ func Coerce(e Expr, to types.T, ctx CastContext) (Expr, error) {
 			return literal(k, to, ctx)
 		}
 	}
-	if same(from, to) {
+	if from.SameType(to) {
 		if to.Mod < 0 || to.Mod == from.Mod {
 			return e, nil
 		}
 		return &Cast{Arg: e, To: to, Explicit: ctx == Explicit}, nil
 	}
-	if r, ok := e.(*MakeRow); ok && to.ID == types.Record {
-		return r, nil
+	if to.ID == types.Record && to.Ref == 0 && from.ID == types.Record {
+		return e, nil // a row of known shape is a record, and keeps its names
 	}
 	if !CanCast(from, to, ctx) {
 		return nil, cannotCast(from, to, ctx)
@@ -121,13 +121,15 @@ func commonType(what string, ts []types.T) (types.T, error) {
 	}
 	p := types.TUnknown
 	for _, t := range ts {
-		if t.ID == types.Unknown || same(t, p) {
+		if t.ID == types.Unknown || t.SameType(p) {
 			continue
 		}
 		t = t.Base()
 		switch {
 		case p.ID == types.Unknown:
 			p = t
+		case p.ID == types.Record && t.ID == types.Record && !p.IsComposite() && !t.IsComposite():
+			p = types.TRecord
 		case t.Category() != p.Category():
 			return t, pgerr.New(pgerr.DatatypeMismatch, "%s types %s and %s cannot be matched", what, p, t)
 		case !preferred(p) && CanCast(p, t, Implicit) && !CanCast(t, p, Implicit):

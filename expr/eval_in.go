@@ -263,7 +263,6 @@ func (n *arrayNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 type rowNode struct {
 	args  []node
 	types []types.T
-	names []string
 	vals  []vec.Vector
 	out   *vec.Bytes
 }
@@ -273,9 +272,7 @@ func buildRow(e *MakeRow) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := e.Names
-	return &rowNode{args: args, types: typesOf(e.Args), names: names, vals: make([]vec.Vector, len(args)),
-		out: vec.New(types.TRecord, 0).(*vec.Bytes)}, nil
+	return &rowNode{args: args, types: typesOf(e.Args), vals: make([]vec.Vector, len(args)), out: vec.New(e.Typ, 0).(*vec.Bytes)}, nil
 }
 
 func (n *rowNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
@@ -291,7 +288,8 @@ func (n *rowNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 		for k, v := range n.vals {
 			ds[k] = v.Datum(i)
 		}
-		n.out.AppendString(makeRecord(n.names, n.types, ds))
+		n.out.Data = types.AppendRecord(n.out.Data, n.types, ds)
+		n.out.Finish()
 	}
 	return n.out, nil
 }

@@ -127,10 +127,23 @@ type MakeArray struct {
 	Typ  types.T
 }
 
-// MakeRow builds a record.
+// MakeRow builds a record. Whole says that it stands for an item of FROM, whose
+// row is a value of its own, and not for ROW(...), which comparisons and IS NULL
+// take apart.
 type MakeRow struct {
 	Args  []Expr
 	Names []string
+	Typ   types.T
+	Whole bool
+}
+
+// NewRow makes ROW(args...) with the given field names.
+func NewRow(args []Expr, names []string) *MakeRow {
+	fs := make([]types.RowField, len(args))
+	for i, a := range args {
+		fs[i] = types.RowField{Name: names[i], Typ: a.Type()}
+	}
+	return &MakeRow{Args: args, Names: names, Typ: types.RowOf(fs)}
 }
 
 // Field takes field Index of a record whose shape the planner knows.
@@ -158,5 +171,5 @@ func (e *MinMax) Type() types.T    { return e.Typ }
 func (e *In) Type() types.T        { return types.TBool }
 func (e *AnyAll) Type() types.T    { return types.TBool }
 func (e *MakeArray) Type() types.T { return e.Typ }
-func (e *MakeRow) Type() types.T   { return types.TRecord }
+func (e *MakeRow) Type() types.T   { return e.Typ }
 func (e *Field) Type() types.T     { return e.Typ }

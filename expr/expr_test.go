@@ -191,7 +191,7 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestNamedRowToJSON(t *testing.T) {
-	row := &MakeRow{Args: []Expr{lit(t, "1", "int4"), lit(t, "x", "text"), lit(t, "NULL", "text")}, Names: []string{"a", "b", "c"}}
+	row := NewRow([]Expr{lit(t, "1", "int4"), lit(t, "x", "text"), lit(t, "NULL", "text")}, []string{"a", "b", "c"})
 	for name, want := range map[string]string{"row_to_json": `{"a":1,"b":"x","c":null}`, "to_jsonb": `{"a": 1, "b": "x", "c": null}`} {
 		if got := show(NewCall(name, row)); got != want {
 			t.Errorf("%s = %s, want %s", name, got, want)

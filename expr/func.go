@@ -96,6 +96,9 @@ type CatalogInfo interface {
 	// SerialSequence returns the sequence that a column of a table owns; found is
 	// false if it owns none.
 	SerialSequence(table, column string) (sequence string, found bool, err error)
+	// TypeByOID and TypeByName find a type of any kind; a name may have a schema.
+	TypeByOID(oid uint32) (types.T, bool)
+	TypeByName(name string) (types.T, bool)
 	Description(oid uint32, class string, column int) (string, bool)
 }
 

@@ -265,7 +265,7 @@ func appendJSON(dst []byte, t types.T, d types.Datum, opt *types.Options) []byte
 	case types.Array:
 		return appendJSONArray(dst, t, d.(string), opt)
 	case types.Record:
-		return appendJSONRecord(dst, d.(string), opt)
+		return appendJSONRecord(dst, t, d.(string), opt)
 	case types.Timestamp, types.Timestamptz:
 		s := textOf(t, d, opt)
 		if t.ID == types.Timestamptz && !infiniteTS(d.(int64)) {
@@ -310,48 +310,20 @@ func appendJSONArray(dst []byte, t types.T, a string, opt *types.Options) []byte
 	return dst
 }
 
-// namedRow binds to_json and its like over a row whose field names the planner
-// knows; a record value does not carry them.
-func namedRow(f *Func, args []Expr) Expr {
-	if len(args) != 1 || f.Name != "to_json" && f.Name != "to_jsonb" && f.Name != "row_to_json" {
-		return nil
-	}
-	m, ok := args[0].(*MakeRow)
-	if !ok || len(m.Names) != len(m.Args) {
-		return nil
-	}
-	fields := make([]Expr, len(m.Args))
-	for i, a := range m.Args {
-		fields[i] = a
-		if k, ok := a.(*Const); ok && k.Typ.ID == types.Unknown {
-			fields[i] = &Const{Val: k.Val, Typ: tText}
-		}
-	}
-	g := stable(fnNulls(f.Name, typesOf(fields), f.Ret, func(r *row) error {
-		b := []byte{'{'}
-		for k, name := range m.Names {
-			if k > 0 {
-				b = append(b, ',')
-			}
-			b = append(types.AppendJSONString(b, name), ':')
-			b = appendJSON(b, r.typ(k), r.datum(k), r.c.options())
-		}
-		return r.finishJSON(append(b, '}'), f.Ret == tJSONB)
-	}))
-	return &Call{Fn: g, Args: fields, Typ: f.Ret}
-}
-
-// appendJSONRecord names the fields f1, f2, …, as an anonymous record's are.
-func appendJSONRecord(dst []byte, rec string, opt *types.Options) []byte {
+// appendJSONRecord names the fields as the type does, else f1, f2, ….
+func appendJSONRecord(dst []byte, t types.T, rec string, opt *types.Options) []byte {
 	v := types.ViewRecord([]byte(rec))
+	fields := t.Fields()
 	dst = append(dst, '{')
 	for i := range v.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `"f`...)
-		dst = types.AppendInt(dst, int64(i+1))
-		dst = append(dst, `":`...)
+		if i < len(fields) {
+			dst = append(types.AppendJSONString(dst, fields[i].Name), ':')
+		} else {
+			dst = append(types.AppendInt(append(dst, `"f`...), int64(i+1)), `":`...)
+		}
 		e, null := v.At(i)
 		if null {
 			dst = append(dst, "null"...)
@@ -404,7 +376,7 @@ func jsonBuildFuncs() []*Func {
 		out = append(out, toJSON, build, object, texts, texts2)
 	}
 	out = append(out, stable(fn("row_to_json", ts(types.TRecord), tJSON, func(r *row) error {
-		return r.putB(appendJSON(nil, types.TRecord, r.datum(0), r.c.options()))
+		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
 	})), stable(fn("array_to_json", ts(AnyArray), tJSON, func(r *row) error {
 		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
 	})))

@@ -110,11 +110,6 @@ func equalDims(a, b []int32) bool {
 	return true
 }
 
-// makeRecord builds a record value.
-func makeRecord(_ []string, ts []types.T, ds []types.Datum) string {
-	return string(types.AppendRecord(nil, ts, ds))
-}
-
 // recordField takes a field out of a record.
 func recordField(rec []byte, index int) (types.Datum, error) {
 	v := types.ViewRecord(rec)

@@ -88,7 +88,7 @@ func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 			if a.ID != types.Array {
 				return nil, false
 			}
-			a = types.T{ID: a.Elem, Mod: -1}
+			a = a.ElemType()
 		} else if p == AnyNonArray && a.ID == types.Array {
 			return nil, false
 		}
@@ -142,5 +142,5 @@ func arrayOf(t types.T) types.T {
 	if t.ID == types.Array {
 		return t
 	}
-	return types.ArrayOf(t.ID)
+	return t.Base().ArrayType()
 }

@@ -16,6 +16,11 @@ func RegName(c CatalogInfo) func(t types.T, oid int64) (string, bool) {
 			if x, ok := types.ByOID(uint32(oid)); ok {
 				return x.String(), true
 			}
+			if c != nil {
+				if x, ok := c.TypeByOID(uint32(oid)); ok {
+					return x.String(), true
+				}
+			}
 			return pseudoName(uint32(oid))
 		case c == nil:
 			return "", false
@@ -46,6 +51,15 @@ func RegResolve(c CatalogInfo) func(t types.T, name string) (int64, error) {
 			}
 			if oid, ok := pseudoTypes[strings.Trim(n, `"`)]; ok {
 				return int64(oid), nil
+			}
+			if c != nil {
+				elem, isArray := strings.CutSuffix(strings.TrimSpace(name), "[]")
+				if x, ok := c.TypeByName(elem); ok {
+					if isArray {
+						x = x.ArrayType()
+					}
+					return int64(x.OID()), nil
+				}
 			}
 			return 0, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name)
 		case types.Regclass:

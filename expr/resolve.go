@@ -185,7 +185,14 @@ func spread(params []types.T, variadic bool, optional, n int) ([]types.T, bool) 
 	return params[:n], true
 }
 
-func same(param, in types.T) bool { return param.ID == in.ID && param.Elem == in.Elem }
+// same reports whether an argument of type in is what param asks for without any
+// conversion. A row of any shape is a record.
+func same(param, in types.T) bool {
+	if param.ID == types.Record && param.Ref == 0 && in.ID == types.Record {
+		return !in.IsComposite()
+	}
+	return param.SameType(in)
+}
 
 // accepts reports whether an argument of type in can be passed for param.
 func accepts(param, in types.T) bool {
@@ -422,9 +429,6 @@ func NewOp(op string, args ...Expr) (Expr, error) {
 
 // BindCall coerces args to f's parameters and builds the call.
 func BindCall(f *Func, args []Expr) (Expr, error) {
-	if e := namedRow(f, args); e != nil {
-		return e, nil
-	}
 	out := make([]Expr, len(args))
 	for i, p := range f.ParamTypes(typesOf(args)) {
 		a, err := Coerce(args[i], p, Implicit)

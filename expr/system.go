@@ -101,6 +101,9 @@ func formatType(r *row) error {
 		return r.null()
 	}
 	t, ok := types.ByOID(uint32(r.i8(0)))
+	if c := r.c.session().Catalog; !ok && c != nil {
+		t, ok = c.TypeByOID(uint32(r.i8(0)))
+	}
 	if !ok {
 		if r.i8(0) == 0 {
 			return r.putS("-")

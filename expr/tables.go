@@ -12,7 +12,7 @@ type registry struct {
 // tables builds the registry at its first use; it is immutable afterwards.
 var tables = sync.OnceValue(func() *registry {
 	r := &registry{funcs: map[string][]*Func{}, ops: map[string][]*Func{}, aggs: map[string][]*AggFunc{}}
-	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps()} {
+	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps(), recordOps()} {
 		for _, f := range family {
 			r.ops[f.Name] = append(r.ops[f.Name], f)
 		}

@@ -97,7 +97,7 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	case *MakeArray:
 		e = &MakeArray{rewriteAll(x.Args, f), x.Typ}
 	case *MakeRow:
-		e = &MakeRow{rewriteAll(x.Args, f), x.Names}
+		e = &MakeRow{rewriteAll(x.Args, f), x.Names, x.Typ, x.Whole}
 	case *Field:
 		e = &Field{Rewrite(x.Arg, f), x.Index, x.Typ}
 	}

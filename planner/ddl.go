@@ -224,9 +224,8 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 			return err
 		}
 	}
-	switch t.ID {
-	case types.Record, types.Void, types.Unknown:
-		return b.errAt(c, pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", c.Name, t)
+	if err := CheckColumn(c.Name, t); err != nil {
+		return b.placed(err, c)
 	}
 	col := catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.PrimaryKey || c.Identity != "", Identity: c.Identity}
 	if c.Path != nil {

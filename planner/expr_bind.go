@@ -102,15 +102,11 @@ func (b *binder) compound(ec *exprContext, e sql.Expr) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		row := &expr.MakeRow{}
-		for i, a := range args {
-			if a, err = b.toText(a); err != nil {
-				return nil, err
-			}
-			row.Args = append(row.Args, a)
-			row.Names = append(row.Names, "f"+strconv.Itoa(i+1))
+		names := make([]string, len(args))
+		for i := range args {
+			names[i] = "f" + strconv.Itoa(i+1)
 		}
-		return row, nil
+		return expr.NewRow(args, names), nil
 	case *sql.CaseExpr:
 		return b.caseExpr(ec, e)
 	case *sql.CoalesceExpr:
@@ -288,6 +284,9 @@ func (b *binder) isTest(ec *exprContext, e *sql.IsTest) (expr.Expr, error) {
 		if row, ok := x.(*expr.MakeRow); ok {
 			return rowIsNull(row, e.Not), nil
 		}
+		if x.Type().ID == types.Record {
+			return expr.RowIsNull(x, e.Not), nil
+		}
 		return &expr.IsNull{Arg: x, Negate: e.Not}, nil
 	}
 	word := map[sql.TestKind]string{sql.TestTrue: "TRUE", sql.TestFalse: "FALSE", sql.TestUnknown: "UNKNOWN"}[e.Kind]
@@ -325,6 +324,14 @@ func (b *binder) distinctFrom(ec *exprContext, e *sql.DistinctFrom) (expr.Expr, 
 	if err != nil {
 		return nil, err
 	}
+	if isRow(l) && isRow(r) {
+		return b.distinctRows(e, l.(*expr.MakeRow), r.(*expr.MakeRow))
+	}
+	return b.distinct(e, l, r)
+}
+
+// distinct is IS [NOT] DISTINCT FROM of two values.
+func (b *binder) distinct(e *sql.DistinctFrom, l, r expr.Expr) (expr.Expr, error) {
 	// The equality operator says which types the sides get.
 	eq, err := b.op("=", e, l, r)
 	if err != nil {
@@ -390,8 +397,7 @@ func (b *binder) inList(ec *exprContext, e *sql.InList) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, isRow := arg.(*expr.MakeRow)
-	if !isRow {
+	if !isRow(arg) {
 		ts := []types.T{arg.Type()}
 		for _, x := range list {
 			ts = append(ts, x.Type())

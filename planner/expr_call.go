@@ -12,6 +12,15 @@ func (b *binder) coerce(e expr.Expr, t types.T, ctx expr.CastContext, at sql.Nod
 	if p, ok := e.(*expr.Param); ok && p.Typ.ID == types.Unknown {
 		e = b.setParam(p, t)
 	}
+	if row, ok := e.(*expr.MakeRow); ok {
+		if t.IsComposite() && !row.Typ.IsComposite() {
+			return b.rowToComposite(row, t, ctx, at)
+		}
+		var err error
+		if e, err = b.finishRow(row); err != nil {
+			return nil, err
+		}
+	}
 	x, err := expr.Coerce(e, t, ctx)
 	if err != nil {
 		return nil, b.literalError(err, e, at)
@@ -48,6 +57,9 @@ func (b *binder) literalError(err error, e expr.Expr, at sql.Node) error {
 // toText makes an untyped literal or parameter text, when no context gave it a
 // type.
 func (b *binder) toText(e expr.Expr) (expr.Expr, error) {
+	if row, ok := e.(*expr.MakeRow); ok {
+		return b.finishRow(row)
+	}
 	if e.Type().ID != types.Unknown {
 		return e, nil
 	}
@@ -85,8 +97,10 @@ func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Exp
 		return nil, err
 	}
 	c := &expr.Call{Fn: f, Args: args, Typ: f.Result(typesOf(args))}
-	if _, ts := setResult(c); len(ts) == 1 {
+	if names, ts := setResult(c); len(ts) == 1 {
 		c.Typ = ts[0]
+	} else if len(ts) > 1 {
+		c.Typ = rowType(names, ts)
 	}
 	return c, nil
 }
@@ -104,11 +118,10 @@ func (b *binder) coerceArgs(params []types.T, args []expr.Expr, at sql.Node) ([]
 
 // compare is op for comparisons, which rows take field by field.
 func (b *binder) compare(op string, at sql.Node, l, r expr.Expr) (expr.Expr, error) {
-	lr, lok := l.(*expr.MakeRow)
-	rr, rok := r.(*expr.MakeRow)
-	if !lok || !rok {
+	if !isRow(l) || !isRow(r) {
 		return b.op(op, at, l, r)
 	}
+	lr, rr := l.(*expr.MakeRow), r.(*expr.MakeRow)
 	if len(lr.Args) != len(rr.Args) {
 		return nil, b.errAt(at, pgerr.SyntaxError, "unequal number of entries in row expressions")
 	}
@@ -212,7 +225,7 @@ func (b *binder) quantArray(ec *exprContext, e *sql.QuantExpr) (expr.Expr, error
 		if arg, err = b.toText(arg); err != nil {
 			return nil, err
 		}
-		at = types.ArrayOf(arg.Type().ID)
+		at = arg.Type().Base().ArrayType()
 		if arr, err = b.coerce(arr, at, expr.Implicit, e.Array); err != nil {
 			return nil, err
 		}
@@ -230,7 +243,7 @@ func (b *binder) quantArray(ec *exprContext, e *sql.QuantExpr) (expr.Expr, error
 	if arg, err = b.coerce(arg, ps[0], expr.Implicit, e.Arg); err != nil {
 		return nil, err
 	}
-	if arr, err = b.coerce(arr, types.ArrayOf(ps[1].ID), expr.Implicit, e.Array); err != nil {
+	if arr, err = b.coerce(arr, ps[1].Base().ArrayType(), expr.Implicit, e.Array); err != nil {
 		return nil, err
 	}
 	return &expr.AnyAll{Arg: arg, Array: arr, Op: f, All: e.All}, nil

@@ -121,13 +121,14 @@ func (b *binder) quantSubquery(ec *exprContext, arg sql.Expr, op string, all boo
 		return nil, err
 	}
 	var r expr.Expr
-	row, isRow := l.(*expr.MakeRow)
-	if isRow {
-		rr := &expr.MakeRow{}
+	if isRow(l) {
+		row := l.(*expr.MakeRow)
+		var args []expr.Expr
+		names := make([]string, len(cols))
 		for i, c := range cols {
-			rr.Args = append(rr.Args, &subCol{i, c.Typ})
+			args, names[i] = append(args, &subCol{i, c.Typ}), c.Name
 		}
-		r = rr
+		r = expr.NewRow(args, names)
 		if len(cols) != len(row.Args) {
 			return nil, b.errAt(at, pgerr.SyntaxError, "subquery has too %s columns", fewMany(len(cols) < len(row.Args)))
 		}

@@ -61,7 +61,7 @@ func replace(e expr.Expr, f func(expr.Expr) (expr.Expr, bool)) expr.Expr {
 	case *expr.MakeArray:
 		return &expr.MakeArray{Args: all(x.Args), Typ: x.Typ}
 	case *expr.MakeRow:
-		return &expr.MakeRow{Args: all(x.Args), Names: x.Names}
+		return &expr.MakeRow{Args: all(x.Args), Names: x.Names, Typ: x.Typ, Whole: x.Whole}
 	case *expr.Field:
 		return &expr.Field{Arg: replace(x.Arg, f), Index: x.Index, Typ: x.Typ}
 	}
@@ -85,7 +85,7 @@ func writeKey(sb *strings.Builder, e expr.Expr) {
 		fmt.Fprintf(sb, "$%d", x.Index)
 		return
 	case *expr.Const:
-		fmt.Fprintf(sb, "%#v:%d.%d.%d", x.Val, x.Typ.ID, x.Typ.Elem, x.Typ.Mod)
+		fmt.Fprintf(sb, "%#v:%d.%d.%d.%d", x.Val, x.Typ.ID, x.Typ.Elem, x.Typ.Mod, x.Typ.Ref)
 		return
 	case *expr.Param:
 		fmt.Fprintf(sb, "param%d", x.Index)
@@ -108,7 +108,7 @@ func writeKey(sb *strings.Builder, e expr.Expr) {
 	case *expr.Call:
 		fmt.Fprintf(sb, "%s@%p", x.Fn.Name, x.Fn)
 	case *expr.Cast:
-		fmt.Fprintf(sb, "cast%d.%d.%d.%v", x.To.ID, x.To.Elem, x.To.Mod, x.Explicit)
+		fmt.Fprintf(sb, "cast%d.%d.%d.%d.%v", x.To.ID, x.To.Elem, x.To.Mod, x.To.Ref, x.Explicit)
 	case *expr.IsNull:
 		fmt.Fprintf(sb, "isnull%v", x.Negate)
 	case *expr.IsBool:
@@ -125,6 +125,8 @@ func writeKey(sb *strings.Builder, e expr.Expr) {
 		fmt.Fprintf(sb, "any%v%p", x.All, x.Op)
 	case *expr.Field:
 		fmt.Fprintf(sb, "field%d", x.Index)
+	case *expr.MakeRow:
+		fmt.Fprintf(sb, "row%d", x.Typ.Ref)
 	default:
 		fmt.Fprintf(sb, "%T", x)
 	}

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
-	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 )
@@ -175,8 +175,8 @@ func (b *binder) arrayExpr(ec *exprContext, e *sql.ArrayExpr, want types.T) (exp
 	if t.ID == types.Array {
 		return &expr.MakeArray{Args: args, Typ: t}, nil
 	}
-	at := types.ArrayOf(t.ID)
-	if at.OID() == 0 || t.ID == types.Record {
+	at := t.Base().ArrayType()
+	if at.OID() == 0 {
 		return nil, b.errAt(e, pgerr.UndefinedObject, "could not find array type for data type %s", t)
 	}
 	return &expr.MakeArray{Args: args, Typ: at}, nil
@@ -206,7 +206,12 @@ func (b *binder) cast(ec *exprContext, e *sql.Cast) (expr.Expr, error) {
 }
 
 func (b *binder) typeName(n *sql.TypeName) (types.T, error) {
-	t, err := ResolveTypeName(n)
+	t, err := ResolveTypeName(b.p.Cat, b.searchPath(), n)
+	if err == nil {
+		for _, oid := range catalog.TypeOIDs(t) {
+			b.deps[oid] = true
+		}
+	}
 	return t, b.placed(err, n)
 }
 
@@ -272,92 +277,23 @@ func (b *binder) fieldSelect(ec *exprContext, e *sql.FieldSelect) (expr.Expr, er
 	if e.Star {
 		return nil, b.unsupported(e, "row expansion here", "Name the fields.")
 	}
-	names, ts, ok := recordFields(x)
-	if c, isCol := x.(*expr.Col); isCol && !ok {
-		names, ts, ok = columnFields(ec.sc, c.Index)
-	}
-	if !ok {
-		if x.Type().ID == types.Record {
-			return nil, b.errAt(e, pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field)
+	t := x.Type()
+	fields := t.Fields()
+	for i := range fields {
+		if fields[i].Name == e.Field {
+			return fieldOf(x, i), nil
 		}
-		return nil, b.errAt(e, pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type", e.Field, x.Type().Base())
 	}
-	for i, n := range names {
-		if n == e.Field {
-			return &expr.Field{Arg: x, Index: i, Typ: ts[i]}, nil
-		}
+	ref, isRef := e.Arg.(*sql.ColumnRef)
+	switch row, _ := x.(*expr.MakeRow); {
+	case isRef && row != nil && row.Whole:
+		return nil, b.errAt(e, pgerr.UndefinedColumn, "column %s.%s does not exist", ref.Parts[len(ref.Parts)-1], e.Field)
+	case t.ID != types.Record:
+		return nil, b.errAt(e, pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type", e.Field, t.Base())
+	case t.IsComposite():
+		return nil, b.errAt(e, pgerr.UndefinedColumn, "column \"%s\" not found in data type %s", e.Field, t.Base())
 	}
 	return nil, b.errAt(e, pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field)
-}
-
-// columnFields returns the fields of a column of records of a subquery.
-func columnFields(sc *scope, index int) ([]string, []types.T, bool) {
-	for _, it := range sc.items {
-		for i := range it.cols {
-			if it.shape == nil || it.cols[i].e != nil || it.cols[i].index != index {
-				continue
-			}
-			if fs := it.shape(i); fs != nil {
-				var names []string
-				for _, f := range fs {
-					names = append(names, f.Name)
-				}
-				return names, plan.Types(fs), true
-			}
-		}
-	}
-	return nil, nil, false
-}
-
-// recordShape follows column i of a plan to the place where its records are made.
-func recordShape(n plan.Node, i int) []plan.Column {
-	switch n := n.(type) {
-	case *plan.Filter:
-		return recordShape(n.Input, i)
-	case *plan.TopN:
-		if i < len(n.Input.Schema()) {
-			return recordShape(n.Input, i)
-		}
-	case *plan.Window:
-		if i < len(n.Input.Schema()) {
-			return recordShape(n.Input, i)
-		}
-	case *plan.Project:
-		switch e := n.Exprs[i].(type) {
-		case *expr.Col:
-			return recordShape(n.Input, e.Index)
-		case *expr.MakeRow:
-			fs := make([]plan.Column, len(e.Args))
-			for k, a := range e.Args {
-				fs[k] = plan.Column{Name: e.Names[k], Typ: a.Type()}
-			}
-			return fs
-		}
-	case *plan.Join:
-		if nl := len(n.Left.Schema()); i >= nl {
-			return recordShape(n.Right, i-nl)
-		}
-		return recordShape(n.Left, i)
-	case *plan.Apply:
-		if nl := len(n.Left.Schema()); i >= nl {
-			return recordShape(n.Right, i-nl)
-		}
-		return recordShape(n.Left, i)
-	}
-	return nil
-}
-
-// recordFields returns the fields of a record whose shape is known.
-func recordFields(x expr.Expr) ([]string, []types.T, bool) {
-	switch x := x.(type) {
-	case *expr.MakeRow:
-		return x.Names, typesOf(x.Args), true
-	case *expr.Call:
-		if n, ts := setResult(x); len(n) > 1 {
-			return n, ts, true
-		}
-	}
-	return nil, nil, false
 }
 
 func (b *binder) collate(ec *exprContext, e *sql.Collate) (expr.Expr, error) {

@@ -125,14 +125,12 @@ func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, 
 		return nil, err
 	}
 	it.order = r.order
-	it.shape = func(i int) []plan.Column { return recordShape(n, i) }
 	return &fromPart{node: n, items: []*rangeItem{it}}, nil
 }
 
 // alias names the columns of a part.
 func (b *binder) alias(a *sql.Alias, name string, cols []plan.Column, at sql.Node) (*rangeItem, error) {
 	it := &rangeItem{name: name, relVisible: true, colVisible: true}
-	it.shape = func(int) []plan.Column { return nil }
 	for i, c := range cols {
 		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Typ, index: i})
 	}

@@ -30,6 +30,12 @@ func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
 		return nil, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry").
 			WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(b.at(te.Right))
 	}
+	if kind == plan.Left || kind == plan.Full {
+		r.node = b.markNullable(r.node, r.items)
+	}
+	if kind == plan.Right || kind == plan.Full {
+		l.node = b.markNullable(l.node, l.items)
+	}
 	nl := len(l.node.Schema())
 	shiftItems(r.items, nl)
 	p := &fromPart{node: crossJoin(kind, l.node, r), items: slices.Concat(l.items, r.items)}

@@ -149,6 +149,9 @@ type binder struct {
 	views  int
 	with   []*Mutation // the data-modifying statements of WITH, in order
 	given  uint32      // number of plan.RelGiven relations
+	// needWitness: the row of an item was asked for that an outer join can leave
+	// out; witness: outer joins are to have columns that tell (expr_row.go).
+	needWitness, witness bool
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

@@ -186,7 +186,6 @@ func (b *binder) cteRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		if err != nil {
 			return nil, err
 		}
-		it.shape = func(i int) []plan.Column { return recordShape(c.node, i) }
 		return &fromPart{node: shiftOuter(c.node, outer.depth()-c.depth), items: []*rangeItem{it}}, nil
 	}
 	return nil, nil

@@ -47,10 +47,12 @@ type rangeItem struct {
 	// order is the ORDER BY of a subquery that is the whole FROM clause. A relation
 	// has no order, but PostgreSQL keeps it for what reads the rows as they come,
 	// and queries rely on that.
-	order []expr.SortKey
-	// shape returns the fields of column i if it holds records of a known shape.
-	shape  func(i int) []plan.Column
+	order  []expr.SortKey
 	scalar bool // a function of one column: its name is also the column's value
+	// nullable: an outer join may put NULLs in the place of the item's row. Then
+	// witness, if not nil, is a column that is NULL exactly in that case.
+	nullable bool
+	witness  *scopeCol
 }
 
 // scopeCol is a named column of a rangeItem: column index of the row, or for a
@@ -81,6 +83,9 @@ func (c *scopeCol) value() expr.Expr {
 // of a wider one.
 func shiftItems(items []*rangeItem, n int) {
 	for _, it := range items {
+		if it.witness != nil {
+			it.witness.index += n
+		}
 		for i := range it.cols {
 			c := &it.cols[i]
 			c.index += n
@@ -326,19 +331,7 @@ func (b *binder) wholeRow(sc *scope, qual []string, at sql.Node) (expr.Expr, err
 			if it.scalar && len(it.cols) == 1 {
 				return outward(it.cols[0].value(), level), nil
 			}
-			row := &expr.MakeRow{}
-			for i := range it.cols {
-				if it.cols[i].system {
-					continue
-				}
-				v := it.cols[i].value()
-				if c, ok := v.(*expr.Col); ok && level == 0 {
-					b.colAt[c] = colRef{b.at(at), it.name + "." + it.cols[i].name}
-				}
-				row.Args = append(row.Args, outward(v, level))
-				row.Names = append(row.Names, it.cols[i].name)
-			}
-			return row, nil
+			return b.itemRow(it, level, at)
 		}
 		level++
 	}

@@ -38,8 +38,19 @@ type targetKey struct {
 	desc, nullsFirst bool
 }
 
-// selectCore binds a plain SELECT.
+// selectCore binds a plain SELECT. Outer joins get columns that tell where a row
+// is missing only if a first attempt shows that the query needs them.
 func (b *binder) selectCore(q *sql.Select, outer *scope, env *cteEnv, mode queryMode) (*bound, error) {
+	r, err := b.selectOnce(q, outer, env, mode)
+	if err != nil && b.needWitness && !b.witness {
+		b.needWitness, b.witness = false, true
+		r, err = b.selectOnce(q, outer, env, mode)
+		b.witness = false
+	}
+	return r, err
+}
+
+func (b *binder) selectOnce(q *sql.Select, outer *scope, env *cteEnv, mode queryMode) (*bound, error) {
 	s := &selection{b: b, q: q, sc: &scope{parent: outer, ctes: env}}
 	var err error
 	if s.node, err = b.fromList(q.From, s.sc); err != nil {
@@ -117,12 +128,15 @@ func (s *selection) expandRecord(f *sql.FieldSelect) error {
 	if err != nil {
 		return err
 	}
-	names, ts, ok := recordFields(e)
-	if !ok {
+	fields := e.Type().Fields()
+	if fields == nil {
+		if e.Type().ID == types.Record {
+			return s.b.errAt(f, pgerr.UndefinedObject, "record type has not been registered")
+		}
 		return s.b.errAt(f, pgerr.WrongObjectType, "type %s is not composite", e.Type().Base())
 	}
-	for i, n := range names {
-		s.targets = append(s.targets, namedExpr{n, &expr.Field{Arg: e, Index: i, Typ: ts[i]}, f})
+	for i := range fields {
+		s.targets = append(s.targets, namedExpr{fields[i].Name, fieldOf(e, i), f})
 	}
 	return nil
 }
@@ -355,11 +369,13 @@ func (b *binder) expandRecords(n plan.Node, es []expr.Expr, c *expr.Call) (plan.
 	for _, a := range c.Args {
 		f.Args = append(f.Args, outward(a, 1))
 	}
-	row := &expr.MakeRow{}
+	var args []expr.Expr
+	var names []string
 	for i, col := range f.Out {
-		row.Args = append(row.Args, &expr.Col{Index: width + i, Typ: col.Typ})
-		row.Names = append(row.Names, col.Name)
+		args = append(args, &expr.Col{Index: width + i, Typ: col.Typ})
+		names = append(names, col.Name)
 	}
+	row := expr.NewRow(args, names)
 	key := exprKey(c)
 	out := make([]expr.Expr, len(es))
 	for i, e := range es {

@@ -7,6 +7,7 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
 )
 
 // Target says where a streaming plan ends.
@@ -67,8 +68,26 @@ func (p *Planner) PlanStream(q *sql.Select, t Target) (*Stream, error) {
 	return s, nil
 }
 
+// CheckColumn rejects types that no column may have.
+func CheckColumn(name string, t types.T) error {
+	if t.ID == types.Void || t.ID == types.Unknown || t.ID == types.Record && !t.IsComposite() ||
+		t.ID == types.Array && t.Elem == types.Record && t.OID() == types.ArrayOf(types.Record).OID() {
+		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" has pseudo-type %s", name, t)
+	}
+	return nil
+}
+
 // outputNames renames columns and checks that names are given once.
 func outputNames(cols []plan.Column, names []string) ([]plan.Column, error) {
+	for i, c := range cols {
+		n := c.Name
+		if i < len(names) {
+			n = names[i]
+		}
+		if err := CheckColumn(n, c.Typ); err != nil {
+			return nil, err
+		}
+	}
 	if len(names) > len(cols) {
 		return nil, pgerr.New(pgerr.SyntaxError, "too many column names were specified")
 	}

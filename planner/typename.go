@@ -3,14 +3,15 @@ package planner
 import (
 	"strings"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 )
 
-// ResolveTypeName finds the type that a type name in a statement means. Errors
-// have no position; the caller knows the text.
-func ResolveTypeName(n *sql.TypeName) (types.T, error) {
+// ResolveTypeName finds the type that a type name in a statement means, users'
+// types by the search path. Errors have no position; the caller knows the text.
+func ResolveTypeName(cat *catalog.Snapshot, path []string, n *sql.TypeName) (types.T, error) {
 	switch {
 	case n.PctType:
 		return types.T{}, pgerr.Unsupported("name%TYPE", "Write the column's type itself.")
@@ -18,8 +19,13 @@ func ResolveTypeName(n *sql.TypeName) (types.T, error) {
 		return types.T{}, pgerr.New(pgerr.DatatypeMismatch, "type \"%s\" cannot be a set here", n.Name)
 	case len(n.Fields) > 0:
 		return types.T{}, pgerr.Unsupported("the type STRUCT", "Use jsonb and take the fields out with ->.")
-	case n.Schema != "" && n.Schema != "pg_catalog":
-		return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s.%s\" does not exist", n.Schema, n.Name)
+	}
+	if n.Schema != "" && n.Schema != "pg_catalog" {
+		t, ok := cat.Type(n.Schema, n.Name, path)
+		if !ok {
+			return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s.%s\" does not exist", n.Schema, n.Name)
+		}
+		return arrayIf(t, n)
 	}
 	if err := missingType(n.Name); err != nil {
 		return types.T{}, err
@@ -31,14 +37,22 @@ func ResolveTypeName(n *sql.TypeName) (types.T, error) {
 	}
 	t, ok := types.ByName(name)
 	if !ok {
+		if t, ok = cat.Type(n.Schema, n.Name, path); ok {
+			return arrayIf(t, n)
+		}
 		return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", n.Name)
 	}
+	return arrayIf(t, n)
+}
+
+// arrayIf applies the modifier and the brackets of a type name.
+func arrayIf(t types.T, n *sql.TypeName) (types.T, error) {
 	t, err := withModifier(t, n)
 	if err != nil {
 		return types.T{}, err
 	}
 	if n.Dims > 0 {
-		a := types.T{ID: types.Array, Elem: t.ID, Mod: t.Mod}
+		a := t.ArrayType()
 		if t.ID == types.Array || a.OID() == 0 {
 			return types.T{}, pgerr.New(pgerr.UndefinedObject, "type \"%s[]\" does not exist", n.Name)
 		}

@@ -22,6 +22,9 @@ func AppendBinary(dst []byte, t T, d Datum) []byte {
 	case int32:
 		return be.AppendUint32(dst, uint32(v))
 	case int64:
+		if t.ID == Enum {
+			return append(dst, EnumLabel(t, v)...)
+		}
 		if t.Size() == 4 {
 			return be.AppendUint32(dst, uint32(v))
 		}
@@ -113,6 +116,9 @@ func errBinary() *pgerr.Error {
 // ParseBinary reads a value's binary wire form, modifier included; b is not kept.
 func ParseBinary(t T, b []byte) (Datum, error) {
 	be := binary.BigEndian
+	if t.ID == Enum {
+		return box(ParseEnum(t, string(b)))
+	}
 	if n := t.Size(); n > 0 && t.Kind() != KBytes && len(b) != int(n) {
 		return nil, errBinary()
 	}
@@ -185,8 +191,7 @@ func parseBinaryBytes(t T, b []byte) (Datum, error) {
 	case Array:
 		return parseArrayBinary(t, b)
 	case Record:
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented").
-			WithHint("Build the value with ROW(...).")
+		return parseRecordBinary(t, b)
 	}
 	s := string(b)
 	if err := CheckText(s); err != nil {

@@ -66,10 +66,15 @@ func hasID(ids []ID, id ID) bool {
 // included: any type to a string on assignment, a string to any explicitly.
 func CastOf(from, to T) CastContext {
 	switch {
-	case from.ID == to.ID && from.Elem == to.Elem, from.ID == Unknown:
+	case from.SameType(to), from.ID == Unknown:
 		return CastImplicit
 	case from.ID == Array && to.ID == Array && from.Elem != Invalid && to.Elem != Invalid:
-		return CastOf(T{ID: from.Elem, Mod: -1}, T{ID: to.Elem, Mod: -1})
+		return CastOf(from.ElemType().Base(), to.ElemType().Base())
+	case from.ID == Record && to.ID == Record:
+		if from.IsComposite() && to.Ref != 0 {
+			return CastNone
+		}
+		return CastImplicit
 	case from.ID == Void || to.ID == Void || from.ID == Invalid || to.ID == Invalid:
 		return CastNone
 	}
@@ -83,7 +88,7 @@ func CastOf(from, to T) CastContext {
 		return CastExplicit
 	case to.IsString():
 		return CastAssignment
-	case from.IsString() && to.ID != Record:
+	case from.IsString() && (to.ID != Record || to.IsComposite()):
 		return CastExplicit
 	}
 	return CastNone
@@ -223,8 +228,11 @@ func rebuildArray(d Datum, elems []Datum) Datum {
 }
 
 func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
-	if from.ID == to.ID && from.Elem == to.Elem {
+	if from.SameType(to) {
 		return d, nil
+	}
+	if from.ID == Record && to.ID == Record {
+		return castRecord(d, to, explicit, opt)
 	}
 	if from.ID == Array && to.ID == Array {
 		elems := ArrayElems(from, d)

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 )
 
-// The flat encoding of a record is the number of fields, six bytes of type for
-// each, then the same table of ends and bytes as an array's.
+// The flat encoding of a record is the number of fields, fourteen bytes of type
+// for each (ID, Elem, Mod, Ref), then the same table of ends and bytes as an
+// array's.
+const fieldType = 14
 
 // RecordView reads a record's flat encoding without copying.
 type RecordView struct {
@@ -18,24 +20,24 @@ func ViewRecord(b []byte) RecordView {
 		return RecordView{}
 	}
 	n := int(binary.LittleEndian.Uint16(b))
-	if len(b) < 2+10*n {
+	if len(b) < 2+(fieldType+4)*n {
 		return RecordView{}
 	}
 	for i := range n {
-		if b[2+6*i] >= byte(numIDs) || b[3+6*i] >= byte(numIDs) {
+		if b[2+fieldType*i] >= byte(numIDs) || b[3+fieldType*i] >= byte(numIDs) {
 			return RecordView{}
 		}
 	}
-	return RecordView{b[2 : 2+6*n], b[2+6*n : 2+10*n], b[2+10*n:]}
+	return RecordView{b[2 : 2+fieldType*n], b[2+fieldType*n : 2+(fieldType+4)*n], b[2+(fieldType+4)*n:]}
 }
 
 // Len returns the number of fields.
-func (v *RecordView) Len() int { return len(v.types) / 6 }
+func (v *RecordView) Len() int { return len(v.types) / fieldType }
 
 // Type returns the type of field i.
 func (v *RecordView) Type(i int) T {
-	b := v.types[6*i:]
-	return T{ID: ID(b[0]), Elem: ID(b[1]), Mod: int32(binary.LittleEndian.Uint32(b[2:]))}
+	b := v.types[fieldType*i:]
+	return T{ID: ID(b[0]), Elem: ID(b[1]), Mod: int32(binary.LittleEndian.Uint32(b[2:])), Ref: binary.LittleEndian.Uint64(b[6:])}
 }
 
 // At returns the bytes of field i in AppendElem's form.
@@ -46,7 +48,7 @@ func AppendRecord(dst []byte, ts []T, fields []Datum) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint16(dst, uint16(len(ts)))
 	for _, t := range ts {
-		dst = le.AppendUint32(append(dst, byte(t.ID), byte(t.Elem)), uint32(t.Mod))
+		dst = le.AppendUint64(le.AppendUint32(append(dst, byte(t.ID), byte(t.Elem)), uint32(t.Mod)), t.Ref)
 	}
 	var b ArrayBuilder
 	for _, f := range fields {

@@ -408,8 +408,9 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 		}
 		return box(ParseArray(t, s, opt))
 	case Record:
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "input of anonymous composite types is not implemented").
-			WithHint("Build the value with ROW(...).")
+		return box(ParseRecord(t, s, opt))
+	case Enum:
+		return box(ParseEnum(t, s))
 	}
 	return s, nil
 }
@@ -476,6 +477,8 @@ func AppendText(dst []byte, t T, d Datum, opt *Options) []byte {
 // AppendTextInt64 is AppendText for the types whose kind is KInt64.
 func AppendTextInt64(dst []byte, t T, v int64, opt *Options) []byte {
 	switch t.ID {
+	case Enum:
+		return append(dst, EnumLabel(t, v)...)
 	case Time:
 		return AppendTime(dst, v)
 	case Timestamp:

@@ -37,8 +37,9 @@ const (
 	Regproc
 	Regnamespace
 	Array  // one-dimensional or more; the element type is T.Elem
-	Record // anonymous composite
+	Record // composite: a named type, or a row; the fields are T.Ref's
 	Void
+	Enum // a user's; its labels are T.Ref's
 	numIDs
 )
 
@@ -47,6 +48,9 @@ type T struct {
 	ID   ID
 	Elem ID    // element type of an Array, else Invalid
 	Mod  int32 // PostgreSQL's atttypmod; -1: none
+	// Ref names the Def of a composite or enum type, or of an array's elements
+	// (named.go); 0 for other types, and for rows of unknown shape.
+	Ref uint64
 }
 
 // Plain types without a modifier.
@@ -83,11 +87,17 @@ var (
 // ArrayOf returns the array type over elem.
 func ArrayOf(elem ID) T { return T{ID: Array, Elem: elem, Mod: -1} }
 
+// ArrayType returns the type of arrays of t, which is none itself.
+func (t T) ArrayType() T { return T{ID: Array, Elem: t.ID, Mod: t.Mod, Ref: t.Ref} }
+
 // ElemType returns the element type of an array type.
-func (t T) ElemType() T { return T{ID: t.Elem, Mod: max(t.Mod, -1)} }
+func (t T) ElemType() T { return T{ID: t.Elem, Mod: max(t.Mod, -1), Ref: t.Ref} }
 
 // Base returns t without its modifier.
 func (t T) Base() T { t.Mod = -1; return t }
+
+// SameType reports whether two types differ in their modifiers at most.
+func (t T) SameType(u T) bool { return t.ID == u.ID && t.Elem == u.Elem && t.Ref == u.Ref }
 
 // vectorMod marks int2vector and oidvector, which are arrays of int2 and oid
 // that count from 0 and have a text form of their own. Everything else treats
@@ -122,7 +132,7 @@ const (
 	KBool     Kind = iota // bool
 	KInt16                // int16: smallint
 	KInt32                // int32: integer; date as days since 2000-01-01
-	KInt64                // int64: bigint; time, timestamp, timestamptz as µs (since 2000-01-01 00:00 UTC); oid and reg* as uint32 range
+	KInt64                // int64: bigint; time, timestamp, timestamptz as µs (since 2000-01-01 00:00 UTC); oid and reg* as uint32 range; an enum's code
 	KFloat32              // float32
 	KFloat64              // float64
 	KInterval             // IntervalValue
@@ -193,6 +203,7 @@ var infos = [numIDs]info{
 	Array:        {"anyarray", "anyarray", 2277, 0, KBytes, -1, 'P'},
 	Record:       {"record", "record", 2249, 2287, KBytes, -1, 'P'},
 	Void:         {"void", "void", 2278, 0, KBytes, 4, 'P'},
+	Enum:         {"anyenum", "anyenum", 3500, 0, KInt64, 4, 'E'},
 }
 
 // Kind returns the Go form of t's values.
@@ -202,6 +213,12 @@ func (t T) Kind() Kind { return infos[t.ID].kind }
 func (t T) OID() uint32 {
 	if t.IsVector() {
 		return t.vector().oid
+	}
+	if d := t.Def(); d != nil && d.Name != "" {
+		if t.ID == Array {
+			return d.ArrayOID
+		}
+		return d.OID
 	}
 	if t.ID == Array && t.Elem != Invalid {
 		return infos[t.Elem].arrayOID
@@ -214,6 +231,9 @@ func (t T) Size() int16 { return infos[t.ID].size }
 
 // Category returns pg_type.typcategory.
 func (t T) Category() byte {
+	if t.IsComposite() {
+		return 'C'
+	}
 	if t.ID == Array && t.Elem != Invalid {
 		return 'A'
 	}
@@ -224,6 +244,12 @@ func (t T) Category() byte {
 func (t T) TypName() string {
 	if t.IsVector() {
 		return t.vector().typname
+	}
+	if d := t.Def(); d != nil && d.Name != "" {
+		if t.ID == Array {
+			return "_" + d.Name
+		}
+		return d.Name
 	}
 	if t.ID == Array && t.Elem != Invalid {
 		return "_" + infos[t.Elem].typname
@@ -239,6 +265,9 @@ func (t T) String() string {
 	}
 	if t.ID == Array && t.Elem != Invalid {
 		return t.ElemType().String() + "[]"
+	}
+	if d := t.Def(); d != nil && d.Name != "" {
+		return d.defName()
 	}
 	n := infos[t.ID].name
 	if t.Mod < 0 {
@@ -286,7 +315,7 @@ func ByOID(oid uint32) (T, bool) {
 		return TOidVector, true
 	}
 	for id := Unknown; id < numIDs; id++ {
-		if infos[id].oid == oid && id != Array {
+		if infos[id].oid == oid && id != Array && id != Enum {
 			return T{ID: id, Mod: -1}, true
 		}
 		if infos[id].arrayOID == oid && oid != 0 {
@@ -309,7 +338,7 @@ func ByName(name string) (T, bool) {
 		return T{ID: a, Mod: -1}, true
 	}
 	for id := Unknown; id < numIDs; id++ {
-		if id == Array {
+		if id == Array || id == Enum {
 			continue
 		}
 		if infos[id].typname == name || infos[id].name == name {
@@ -330,7 +359,7 @@ var sqlNames = map[string]ID{
 // All calls f for every concrete scalar type, in ID order.
 func All(f func(T)) {
 	for id := Bool; id < numIDs; id++ {
-		if id != Array && id != Record && id != Void {
+		if id != Array && id != Record && id != Void && id != Enum {
 			f(T{ID: id, Mod: -1})
 		}
 	}
