@@ -100,6 +100,15 @@ func (s *Snapshot) checkNew(o Object) error {
 		if s.Get(h.Schema, h.Name) != nil {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
 		}
+		if o.Kind().Readable() && s.others[otherKey{KindType, h.Schema, h.Name}] != nil {
+			return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", h.Name).
+				WithHint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")
+		}
+	} else if t, ok := o.(*Type); ok && s.Get(h.Schema, h.Name) != nil {
+		if !t.Enum {
+			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
+		}
+		return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", h.Name)
 	} else if s.others[otherKey{o.Kind(), h.Schema, h.Name}] != nil {
 		return pgerr.New(pgerr.DuplicateObject, "%s \"%s\" already exists", o.Kind(), h.Name)
 	}
@@ -124,7 +133,7 @@ func (s *Snapshot) applyDrop(oid uint32) error {
 	if users := s.Dependents(oid); len(users) > 0 {
 		lines := make([]string, len(users))
 		for i, u := range users {
-			lines[i] = fmt.Sprintf("%s %s depends on %s %s", u.Kind(), u.Header().Name, o.Kind(), h.Name)
+			lines[i] = strings.Join(dependence(u, o), "\n")
 		}
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because other objects depend on it", o.Kind(), h.Name).
 			WithDetail("%s", strings.Join(lines, "\n")).
@@ -136,6 +145,39 @@ func (s *Snapshot) applyDrop(oid uint32) error {
 	}
 	s.remove(o)
 	return nil
+}
+
+// dependence tells in lines why u needs o: through which columns, if o is a type.
+func dependence(u, o Object) []string {
+	what := o.Kind().String() + " " + o.Header().Name
+	var lines []string
+	var cols []Column
+	switch x := u.(type) {
+	case *Table:
+		cols = x.Columns
+	case *Source:
+		cols = x.Columns
+	case *Type:
+		cols = x.Fields
+	}
+	for _, c := range cols {
+		for _, oid := range TypeOIDs(c.Type) {
+			if oid == o.Header().OID {
+				kind := u.Kind().String()
+				if u.Kind() == KindType {
+					kind = "composite type"
+				}
+				if o.Kind() != KindType {
+					what = "type " + o.Header().Name
+				}
+				lines = append(lines, fmt.Sprintf("column %s of %s %s depends on %s", c.Name, kind, u.Header().Name, what))
+			}
+		}
+	}
+	if lines == nil {
+		lines = []string{fmt.Sprintf("%s %s depends on %s", u.Kind(), u.Header().Name, what)}
+	}
+	return lines
 }
 
 func (s *Snapshot) schemaInUse(name string) bool {

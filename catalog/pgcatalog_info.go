@@ -11,7 +11,18 @@ func dataType(t types.T) string {
 	if t.ID == types.Array {
 		return "ARRAY"
 	}
+	if t.Def() != nil {
+		return "USER-DEFINED"
+	}
 	return typeName(t.Base())
+}
+
+// typeSchema is the schema a type is in.
+func typeSchema(t types.T) string {
+	if d := t.Def(); d != nil && d.Name != "" {
+		return d.Schema
+	}
+	return "pg_catalog"
 }
 
 // infoRels are the relations that information_schema shows: as in PostgreSQL,
@@ -65,7 +76,7 @@ func infoTableDefs() []def {
 		{"information_schema.view_table_usage", "view_catalog view_schema view_name table_catalog table_schema table_name", func(c *Context, r *rows) {
 			for _, v := range All[*View](c.Snapshot) {
 				for _, d := range v.DependsOn {
-					if o := c.Snapshot.ByOID(d); o != nil {
+					if o := c.Snapshot.ByOID(d); o != nil && o.Kind().Relation() {
 						h := o.Header()
 						r.add(database(c), v.Schema, v.Name, database(c), h.Schema, h.Name)
 					}
@@ -103,7 +114,7 @@ func fillInfoColumns(c *Context, r *rows) {
 				generated = "ALWAYS"
 			}
 			r.add(db, x.Schema, x.Name, col.Name, i+1, orNull(c.Snapshot.DefaultText(col, searchPath(c))), yesNo(!col.NotNull), dataType(t),
-				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, "pg_catalog", t.TypName(), oidText(uint32(i+1)),
+				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, typeSchema(t), t.TypName(), oidText(uint32(i+1)),
 				"NO", yesNo(col.Identity != ""), orNull(col.Identity), ident.start, ident.increment, ident.max, ident.min, ident.cycle, generated, orNull(col.Generated), yesNo(insertable(x)))
 		}
 	}

@@ -229,6 +229,9 @@ func fillClass(c *Context, r *rows) {
 		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), RoleOID(x.Owner), am, x.OID, tuples(stats, x.OID),
 			indexed[x.OID], "p", x.kind, len(x.cols), checks, x.kind == 'v', true, ident)
 	}
+	for _, t := range composites(s) {
+		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), RoleOID(t.Owner), 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, true, "n")
+	}
 	for _, x := range ix {
 		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), RoleOID(x.table.Owner), amBtree, x.oid,
 			tuples(stats, x.table.OID), false, "p", "i", len(x.keys)+len(x.include), 0, false, true, "n")
@@ -268,6 +271,9 @@ func fillAttribute(c *Context, r *rows) {
 	}
 	for _, x := range rels(c.Snapshot) {
 		add(x.OID, x.cols)
+	}
+	for _, t := range composites(c.Snapshot) {
+		add(compositeRel(t.OID), t.Fields)
 	}
 	for _, x := range indexes(c.Snapshot) {
 		add(x.oid, x.columns())

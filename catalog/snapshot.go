@@ -227,6 +227,9 @@ func (s *Snapshot) Visible(oid uint32, path []string) bool {
 	}
 	_, schema, name, ok := KeyIndex(s, oid, "", "")
 	if !ok {
+		schema, name, ok = compositeName(s, oid)
+	}
+	if !ok {
 		return false
 	}
 	for _, p := range path {

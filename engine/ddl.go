@@ -79,6 +79,10 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 			return "", nil, pgerr.Unsupported("REVOKE", "Every authenticated user may do everything.")
 		}
 		return "", nil, pgerr.Unsupported("GRANT", "Every authenticated user may do everything.")
+	case *sql.CreateType:
+		return "CREATE TYPE", func(_ context.Context, pl *planner.Planner) error { return s.createType(pl, st) }, nil
+	case *sql.AlterEnum:
+		return "ALTER TYPE", func(context.Context, *planner.Planner) error { return s.alterEnum(st) }, nil
 	case *sql.CreateFunction:
 		return "", nil, pgerr.Unsupported("CREATE FUNCTION", "Write the expression in the view, or use a view.")
 	case *sql.CreateSecret, *sql.CreateConnection:
@@ -466,6 +470,8 @@ func (s *Session) drop(st *sql.Drop) error {
 	order := snap.DropOrder(oids...)
 	if !st.Cascade {
 		order = s.dropListed(snap, oids)
+	} else if err := cascadesToTable(order, listed(oids)); err != nil {
+		return err
 	}
 	c := &state.Commit{}
 	changes, err := s.freeSequences(snap, order, named, st.Cascade)
@@ -511,13 +517,18 @@ func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool) {
 	}
 }
 
+func listed(oids []uint32) map[uint32]bool {
+	m := map[uint32]bool{}
+	for _, o := range oids {
+		m[o] = true
+	}
+	return m
+}
+
 // dropListed is the order of a drop without CASCADE: the named objects and their
 // own indexes; other dependents make Apply refuse it.
 func (s *Session) dropListed(snap *catalog.Snapshot, oids []uint32) []catalog.Object {
-	named := map[uint32]bool{}
-	for _, o := range oids {
-		named[o] = true
-	}
+	named := listed(oids)
 	var out []catalog.Object
 	for _, o := range snap.DropOrder(oids...) {
 		if named[o.Header().OID] || named[ownerOf(o)] {
@@ -558,6 +569,9 @@ func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (c
 			return o, nil
 		}
 		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Name)
+	}
+	if kind == "type" {
+		return s.typeTarget(snap, n)
 	}
 	o := snap.Lookup(n.Schema, n.Name, s.expr.SearchPath)
 	if o == nil {

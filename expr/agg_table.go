@@ -52,9 +52,11 @@ func basicAggs() []*AggFunc {
 	}
 	same := func(a []types.T) types.T { return a[0] }
 	for _, name := range []string{"min", "max"} {
-		f := extreme(name, AnyArray, types.T{})
-		f.RetFn = same
-		out = append(out, f)
+		for _, any := range ts(AnyArray, AnyEnum) {
+			f := extreme(name, any, types.T{})
+			f.RetFn = same
+			out = append(out, f)
+		}
 	}
 	for _, name := range []string{"bool_and", "every", "bool_or"} {
 		f := agg(name, types.TBool, types.TBool, flat(boolAgg{or: name == "bool_or"}))

@@ -266,7 +266,7 @@ func compareOps() []*Func {
 		poly := func(t types.T) *Func {
 			return &Func{Name: name, Args: ts(t, t), Ret: types.TBool, New: func() Kernel { return polyCompare(cmpOp(op)) }}
 		}
-		out = append(out, poly(AnyArray))
+		out = append(out, poly(AnyArray), poly(AnyEnum))
 	}
 	return out
 }

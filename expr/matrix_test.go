@@ -44,6 +44,8 @@ func extremes(t types.T) []string {
 		return []string{"0", "23", "4294967295"}
 	case types.Array:
 		return []string{"{}", "{NULL}"}
+	case types.Enum:
+		return []string{"sad", "ok"}
 	case types.Record, types.Void:
 		return nil
 	}
@@ -76,6 +78,10 @@ func concrete(r *rand.Rand, p types.T) types.T {
 		return types.ArrayOf(types.Int4)
 	case AnyElement, AnyNonArray, AnyCompatible:
 		return tI4
+	case AnyEnum:
+		types.Define(&types.Def{Ref: 1, OID: 90001, ArrayOID: 90002, Schema: "public", Name: "mood",
+			Labels: []types.Label{{Code: types.EnumStep, Name: "sad"}, {Code: 2 * types.EnumStep, Name: "ok"}}})
+		return types.EnumOf(1)
 	case Any:
 		return scalars[r.IntN(len(scalars))]
 	}

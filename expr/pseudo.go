@@ -12,6 +12,7 @@ const (
 	anyCompatibleID
 	anyCompatibleArrayID
 	anyID
+	anyEnumID
 )
 
 // Parameter types that match more than one type.
@@ -22,6 +23,7 @@ var (
 	AnyCompatible      = types.T{ID: anyCompatibleID, Mod: -1}
 	AnyCompatibleArray = types.T{ID: anyCompatibleArrayID, Mod: -1}
 	Any                = types.T{ID: anyID, Mod: -1}
+	AnyEnum            = types.T{ID: anyEnumID, Mod: -1}
 )
 
 // IsPseudo reports whether t is one of the polymorphic parameter types.
@@ -42,6 +44,8 @@ func ParamName(t types.T) string {
 		return "anycompatiblearray"
 	case anyID:
 		return `"any"`
+	case anyEnumID:
+		return "anyenum"
 	}
 	return t.String()
 }
@@ -61,6 +65,8 @@ func ParamOID(t types.T) uint32 {
 		return 5078
 	case anyID:
 		return 2276
+	case anyEnumID:
+		return 3500
 	}
 	return t.OID()
 }
@@ -89,7 +95,7 @@ func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 				return nil, false
 			}
 			a = a.ElemType()
-		} else if p == AnyNonArray && a.ID == types.Array {
+		} else if p == AnyNonArray && a.ID == types.Array || p == AnyEnum && a.ID != types.Enum {
 			return nil, false
 		}
 		if p == AnyCompatible || p == AnyCompatibleArray {
@@ -118,7 +124,7 @@ func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 	out = make([]types.T, len(params))
 	for i, p := range params {
 		switch p {
-		case AnyElement, AnyNonArray:
+		case AnyElement, AnyNonArray, AnyEnum:
 			out[i] = elem
 		case AnyArray:
 			out[i] = arrayOf(elem)

@@ -201,6 +201,8 @@ func accepts(param, in types.T) bool {
 		return true
 	case AnyNonArray:
 		return in.ID != types.Array
+	case AnyEnum:
+		return in.ID == types.Enum || in.ID == types.Unknown
 	case AnyArray, AnyCompatibleArray:
 		return in.ID == types.Array || in.ID == types.Unknown
 	}

@@ -244,6 +244,26 @@ type FuncParam struct {
 	Default Expr
 }
 
+// CreateType is CREATE TYPE: with Enum AS ENUM (Labels), else AS (Fields).
+type CreateType struct {
+	At
+	Name   Name
+	Enum   bool
+	Labels []string
+	Fields []ColumnDef
+}
+
+// AlterEnum is ALTER TYPE ... ADD VALUE New [BEFORE | AFTER Neighbour], or with
+// Old ALTER TYPE ... RENAME VALUE Old TO New.
+type AlterEnum struct {
+	At
+	Name        Name
+	Old, New    string
+	Neighbour   string
+	After       bool
+	IfNotExists bool
+}
+
 // CreateFunction is CREATE FUNCTION, or with Procedure CREATE PROCEDURE. Body
 // is the text of AS, Query that of RETURN expr.
 type CreateFunction struct {
@@ -359,6 +379,8 @@ func (*CreateSink) stmtNode()             {}
 func (*CreateIndex) stmtNode()            {}
 func (*CreateSchema) stmtNode()           {}
 func (*CreateFunction) stmtNode()         {}
+func (*CreateType) stmtNode()             {}
+func (*AlterEnum) stmtNode()              {}
 func (*CreateSecret) stmtNode()           {}
 func (*CreateConnection) stmtNode()       {}
 func (*Drop) stmtNode()                   {}

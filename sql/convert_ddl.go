@@ -31,6 +31,16 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 		return c.createSequence(v.CreateSeqStmt, a)
 	case *pg.Node_AlterSeqStmt:
 		return c.alterSequence(v.AlterSeqStmt, a)
+	case *pg.Node_CreateEnumStmt:
+		k := v.CreateEnumStmt
+		return &CreateType{At: a, Name: nameOf(nodeStrings(k.TypeName), a), Enum: true, Labels: nodeStrings(k.Vals)}
+	case *pg.Node_CompositeTypeStmt:
+		k := v.CompositeTypeStmt
+		return &CreateType{At: a, Name: c.rangeName(k.Typevar), Fields: c.columnDefs(k.Coldeflist)}
+	case *pg.Node_AlterEnumStmt:
+		k := v.AlterEnumStmt
+		return &AlterEnum{At: a, Name: nameOf(nodeStrings(k.TypeName), a), Old: k.OldVal, New: k.NewVal,
+			Neighbour: k.NewValNeighbor, After: k.NewValIsAfter, IfNotExists: k.SkipIfNewValExists}
 	case *pg.Node_CreateFunctionStmt:
 		return c.createFunction(v.CreateFunctionStmt, a)
 	case *pg.Node_DropStmt:

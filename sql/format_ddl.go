@@ -35,6 +35,10 @@ func (f *formatter) ddl(s Stmt) bool {
 		f.sequenceOptions(v.Options)
 	case *CreateFunction:
 		f.createFunction(v)
+	case *CreateType:
+		f.createType(v)
+	case *AlterEnum:
+		f.alterEnum(v)
 	case *Drop:
 		f.drop(v)
 	case *Alter:
@@ -47,6 +51,30 @@ func (f *formatter) ddl(s Stmt) bool {
 		return false
 	}
 	return true
+}
+
+func (f *formatter) createType(s *CreateType) {
+	f.w("CREATE TYPE ", QuoteName(s.Name), not(s.Enum, " AS (", " AS ENUM ("))
+	for i, l := range s.Labels {
+		f.w(not(i > 0, "", ", "), QuoteLiteral(l))
+	}
+	for i := range s.Fields {
+		f.w(not(i > 0, "", ", "))
+		f.columnDef(&s.Fields[i])
+	}
+	f.w(")")
+}
+
+func (f *formatter) alterEnum(s *AlterEnum) {
+	f.w("ALTER TYPE ", QuoteName(s.Name))
+	if s.Old != "" {
+		f.w(" RENAME VALUE ", QuoteLiteral(s.Old), " TO ", QuoteLiteral(s.New))
+		return
+	}
+	f.w(" ADD VALUE ", not(s.IfNotExists, "", "IF NOT EXISTS "), QuoteLiteral(s.New))
+	if s.Neighbour != "" {
+		f.w(not(s.After, " BEFORE ", " AFTER "), QuoteLiteral(s.Neighbour))
+	}
 }
 
 func (f *formatter) createTable(s *CreateTable) {

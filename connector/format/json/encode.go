@@ -77,6 +77,8 @@ func (e *Encoder) int64(dst []byte, t types.T, x int64) []byte {
 		return types.AppendInt(dst, x)
 	case types.Timestamp, types.Timestamptz:
 		return appendISO(dst, x, t.ID == types.Timestamptz)
+	case types.Enum:
+		return types.AppendJSONString(dst, types.EnumLabel(t, x))
 	}
 	dst = append(dst, '"')
 	return append(types.AppendTextInt64(dst, t, x, &e.opt), '"')
@@ -121,6 +123,8 @@ func (e *Encoder) bytes(dst []byte, t types.T, b []byte) []byte {
 		v := types.ViewArray(b)
 		dst, _ = e.array(dst, t.ElemType(), &v, 0, 0)
 		return dst
+	case types.Record:
+		return e.record(dst, t, b)
 	}
 	e.text = types.AppendTextBytes(e.text[:0], t, b, &e.opt)
 	if t.ID == types.Numeric {
@@ -163,6 +167,28 @@ func (e *Encoder) datum(dst []byte, t types.T, d types.Datum) []byte {
 		return appendNumber(dst, e.text)
 	}
 	return types.AppendJSONString(dst, e.text)
+}
+
+// record appends an object.
+func (e *Encoder) record(dst []byte, t types.T, b []byte) []byte {
+	v := types.ViewRecord(b)
+	dst = append(dst, '{')
+	for i, f := range t.Fields() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(types.AppendJSONString(dst, f.Name), ':')
+		x, null := v.At(i)
+		switch {
+		case null:
+			dst = append(dst, "null"...)
+		case f.Typ.Kind() == types.KBytes:
+			dst = e.bytes(dst, f.Typ, x)
+		default:
+			dst = e.datum(dst, f.Typ, types.ElemDatum(f.Typ.Kind(), x))
+		}
+	}
+	return append(dst, '}')
 }
 
 // array appends dimension dim of an array from element at on, and returns the

@@ -1,0 +1,72 @@
+package catalog
+
+import "github.com/streamdb/streamdb/types"
+
+// fillTypes gives PostgreSQL's own types from the data file, and those that users
+// and relations made, each with the type of its arrays.
+func fillTypes(c *Context, r *rows) {
+	fromFile("types", 11, 10, true, -1, 0)(c, r)
+	s := c.Snapshot
+	row := func(t types.T, elem, array, rel uint32) {
+		d := t.Def()
+		ns := namespaceOID(s, d.Schema)
+		size, byval, kind, category, align, storage := -1, false, "b", string(t.Category()), "d", "x"
+		in := []any{2290, 2291, 2402, 2403} // record_in and so on
+		switch {
+		case t.ID == types.Array:
+			in = []any{750, 751, 2400, 2401}
+			if t.Elem == types.Enum {
+				align = "i"
+			}
+		case t.ID == types.Enum:
+			size, byval, kind, align, storage = 4, true, "e", "i", "p"
+			in = []any{3504, 3505, 3532, 3533}
+		default:
+			kind = "c"
+		}
+		r.add(t.OID(), t.TypName(), size, byval, kind, category, false, ",", elem, array, in[0], in[1], in[2], in[3], 0, 0,
+			align, storage, 0, ns, 10, true, -1, rel)
+	}
+	s.eachType(func(t types.T) {
+		d, rel := t.Def(), uint32(0)
+		if t.ID == types.Record {
+			if rel = d.Relation; rel == 0 {
+				rel = compositeRel(d.OID)
+			}
+		}
+		row(t, 0, d.ArrayOID, rel)
+		row(t.ArrayType(), d.OID, 0, 0)
+	})
+}
+
+// compositeRel is the OID of the row that pg_class has for a composite type.
+func compositeRel(oid uint32) uint32 { return madeOID("composite", oid, 0) }
+
+// composites returns the composite types of CREATE TYPE.
+func composites(s *Snapshot) []*Type {
+	var out []*Type
+	for _, t := range All[*Type](s) {
+		if !t.Enum {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// compositeName finds a composite type by the OID of its row in pg_class.
+func compositeName(s *Snapshot, oid uint32) (schema, name string, ok bool) {
+	for _, t := range composites(s) {
+		if compositeRel(t.OID) == oid {
+			return t.Schema, t.Name, true
+		}
+	}
+	return "", "", false
+}
+
+func fillEnum(c *Context, r *rows) {
+	for _, t := range All[*Type](c.Snapshot) {
+		for _, l := range t.Labels {
+			r.add(madeOID("label "+l.Name, t.OID, 0), t.OID, float32(float64(l.Code)/types.EnumStep), l.Name)
+		}
+	}
+}

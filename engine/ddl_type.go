@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"math/rand/v2"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/state"
+)
+
+func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
+	t, err := pl.BindCreateType(st)
+	if err != nil {
+		return err
+	}
+	if _, err := s.place(&t.Head, false); err != nil {
+		return err
+	}
+	t.Ref = rand.Uint64() | 1
+	s.eng.cat.Assign(t)
+	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t})
+}
+
+// alterEnum adds or renames a value. Stored queries name values by their labels,
+// so none is renamed while a view or sink uses the type.
+func (s *Session) alterEnum(st *sql.AlterEnum) error {
+	snap := s.eng.cat.Current()
+	o, err := s.dropTarget(snap, "type", st.Name)
+	if err != nil {
+		return err
+	}
+	old := o.(*catalog.Type)
+	n, err := planner.AlterEnum(old, st)
+	if err != nil {
+		return err
+	}
+	if n == nil {
+		s.notice("NOTICE", pgerr.New(pgerr.DuplicateObject, "enum label \"%s\" already exists, skipping", st.New))
+		return nil
+	}
+	if st.Old != "" {
+		for _, d := range snap.Dependents(old.OID) {
+			switch d.Kind() {
+			case catalog.KindView, catalog.KindMatView, catalog.KindSink:
+				return pgerr.Unsupported("renaming a value of an enum that a stored query uses",
+					"Drop "+d.Kind().String()+" "+d.Header().Name+" and create it again afterwards.")
+			}
+		}
+	}
+	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+}
+
+// typeTarget finds the type that DROP, ALTER or COMMENT names.
+func (s *Session) typeTarget(snap *catalog.Snapshot, n sql.Name) (catalog.Object, error) {
+	if o := snap.Other(catalog.KindType, n.Schema, n.Name, s.expr.SearchPath); o != nil {
+		return o, nil
+	}
+	if t, ok := snap.Type(n.Schema, n.Name, s.expr.SearchPath); ok {
+		r := snap.ByOID(t.Def().Relation)
+		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because %s %s requires it", t, r.Kind(), r.Header().Name).
+			WithHint("You can drop %s %s instead.", r.Kind(), r.Header().Name)
+	}
+	full := n.Name
+	if n.Schema != "" {
+		full = n.Schema + "." + n.Name
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", full)
+}
+
+// cascadesToTable refuses what would drop a column because its type goes.
+func cascadesToTable(order []catalog.Object, named map[uint32]bool) error {
+	for _, o := range order {
+		k := o.Kind()
+		if !named[o.Header().OID] && (k == catalog.KindTable || k == catalog.KindSource) {
+			return pgerr.Unsupported("dropping the columns of "+k.String()+" "+o.Header().Name+" together with their type", "Drop the "+k.String()+" first.")
+		}
+	}
+	return nil
+}
