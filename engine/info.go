@@ -295,7 +295,19 @@ func (s *Session) resolveReg(t types.T, name string) (int64, error) {
 	case types.Regtype:
 		return expr.RegResolve(i)(t, name)
 	}
-	return 0, undefined("function", name)
+	return resolveProc(name)
+}
+
+// resolveProc is the input of regproc: a built-in function that is not overloaded.
+func resolveProc(name string) (int64, error) {
+	plain := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "pg_catalog.")
+	switch oids := catalog.ProcOIDs(strings.Trim(plain, `"`)); len(oids) {
+	case 0:
+		return 0, undefined("function", name)
+	case 1:
+		return int64(oids[0]), nil
+	}
+	return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one function named \"%s\"", name)
 }
 
 // regName is the inverse of resolveReg.
@@ -309,7 +321,7 @@ func (s *Session) regName(t types.T, oid int64) (string, bool) {
 	case types.Regtype:
 		return expr.RegName(i)(t, oid)
 	}
-	return "", false
+	return catalog.ProcName(uint32(oid))
 }
 
 func undefined(kind, name string) error {
