@@ -28,6 +28,9 @@ func (f *File) include(path string, depth int) error {
 	if err != nil {
 		return err
 	}
+	if f.edit != nil {
+		text = []byte(f.edit(string(text)))
+	}
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	p := &parser{file: f, path: path, lines: lines, depth: depth}
 	return p.parse()

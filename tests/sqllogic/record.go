@@ -88,4 +88,6 @@ type File struct {
 	NoRestart    bool // "# runner: no-restart"
 	RealViews    bool // "# runner: real-views"
 	StreamDBOnly bool // "# runner: streamdb-only"
+
+	edit func(text string) string // when set, changes a file's text before it is parsed
 }
