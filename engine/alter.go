@@ -185,7 +185,7 @@ func (s *Session) allRows(ctx context.Context, st *sql.Truncate) (*write, error)
 			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Name)
 		}
 		rows := vec.NewChunk(columnTypes(t.Columns), 64)
-		err = scanRows(r.snap, t.OID, columnTypes(t.Columns), storageKey(t) != nil, nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+		err = scanRows(r.snap, t.OID, columnTypes(t.Columns), storedForm(t), nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 			for i := range c.Rows {
 				rows.AppendFrom(c, i, -c.Weight(i))
 			}

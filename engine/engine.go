@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
@@ -401,7 +402,7 @@ func (e *Engine) scanRelation(sn *state.Snapshot, rel uint32, rows int, f func(*
 	if !ok {
 		return pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", rel)
 	}
-	return scanRows(sn, rel, columnTypes(r.Cols()), storageKey(r) != nil, nil, nil, rows, f)
+	return scanRows(sn, rel, columnTypes(r.Cols()), storedForm(r), nil, nil, rows, f)
 }
 
 func columnTypes(cs []catalog.Column) []types.T {
@@ -425,13 +426,30 @@ func storageKey(r catalog.Relation) []int {
 	return nil
 }
 
+// rowForm is where a stored row lies.
+type rowForm int
+
+const (
+	formKeyed   rowForm = iota // the value is the row
+	formBag                    // the key is the row, the value a count
+	formOrdered                // the same behind the key of an index
+)
+
+// storedForm is the form of a relation's own rows.
+func storedForm(r catalog.Relation) rowForm {
+	if storageKey(r) == nil {
+		return formBag
+	}
+	return formKeyed
+}
+
 // scanRows reads rows with storage keys in [lo, hi) as chunks.
-func scanRows(sn *state.Snapshot, rel uint32, ts []types.T, keyed bool, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
-	return scanColumns(sn, rel, ts, allColumns(ts), keyed, lo, hi, rows, f)
+func scanRows(sn *state.Snapshot, rel uint32, ts []types.T, form rowForm, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
+	return scanColumns(sn, rel, ts, allColumns(ts), form, lo, hi, rows, f)
 }
 
 // scanColumns is scanRows for chunks of some columns; each is named once.
-func scanColumns(sn *state.Snapshot, rel uint32, ts []types.T, cols []int, keyed bool, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
+func scanColumns(sn *state.Snapshot, rel uint32, ts []types.T, cols []int, form rowForm, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
 	it, err := sn.Scan(rel, lo, hi)
 	if err != nil {
 		return err
@@ -441,8 +459,11 @@ func scanColumns(sn *state.Snapshot, rel uint32, ts []types.T, cols []int, keyed
 	c := vec.NewChunk(pickTypes(ts, cols), rows)
 	for it.Next() {
 		w, row := int64(1), it.Val()
-		if !keyed {
+		switch form {
+		case formBag:
 			w, row = it.Count(), it.Key()
+		case formOrdered:
+			w, row = it.Count(), exec.OrderedRow(it.Key())
 		}
 		if err := read.Read(c, row); err != nil {
 			return fmt.Errorf("relation %d: %w", rel, err)

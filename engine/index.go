@@ -12,12 +12,9 @@ import (
 // sees.
 
 // indexKey returns the storage key of an index: the indexed columns, then what
-// the relation's own key adds; nil if the relation has no key.
+// the relation's own key adds. Without one the key is not unique, and the rows
+// are counted.
 func indexKey(ix *catalog.Index, rel catalog.Relation) []int {
-	base := storageKey(rel)
-	if len(base) == 0 {
-		return nil
-	}
 	var key []int
 	seen := map[int]bool{}
 	add := func(k int) {
@@ -29,7 +26,7 @@ func indexKey(ix *catalog.Index, rel catalog.Relation) []int {
 	for _, k := range ix.Keys {
 		add(k.Column)
 	}
-	for _, k := range base {
+	for _, k := range storageKey(rel) {
 		add(k)
 	}
 	return key
@@ -41,20 +38,19 @@ func planIndex(snap *catalog.Snapshot, ix *catalog.Index) (plan.Node, error) {
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedTable, "the relation of index \"%s\" does not exist", ix.Name)
 	}
-	key := indexKey(ix, rel)
-	if key == nil {
-		return nil, pgerr.Unsupported("an index on a relation without a key", "Declare a PRIMARY KEY on the table, or group the view by its key.")
-	}
 	kind := plan.RelTable
 	if rel.Kind() == catalog.KindMatView {
 		kind = plan.RelView
 	}
-	s := &plan.Scan{Rel: ix.Table, Name: rel.Header().Name, Kind: kind, P: plan.Props{Keys: [][]int{storageKey(rel)}}}
+	s := &plan.Scan{Rel: ix.Table, Name: rel.Header().Name, Kind: kind}
+	if key := storageKey(rel); key != nil {
+		s.P.Keys = [][]int{key}
+	}
 	for i, c := range rel.Cols() {
 		s.Cols = append(s.Cols, i)
 		s.Out = append(s.Out, plan.Column{Name: c.Name, Typ: c.Type})
 	}
-	return &plan.Materialize{Input: s, Rel: ix.OID, Key: key}, nil
+	return &plan.Materialize{Input: s, Rel: ix.OID, Key: indexKey(ix, rel), Ordered: storageKey(rel) == nil}, nil
 }
 
 // indexFor returns the index a scan is to read by; nil when it has none or the

@@ -178,7 +178,7 @@ func (r *run) scanGiven(s *plan.Scan, f func(*vec.Chunk) error) error {
 
 func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) error) error {
 	ts := columnTypes(o.Cols())
-	rel, key, whole := s.Rel, storageKey(o), s.Index == 0
+	rel, key, form, whole := s.Rel, storageKey(o), storedForm(o), s.Index == 0
 	if !whole {
 		ix := r.indexFor(s)
 		if ix == nil {
@@ -186,7 +186,9 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 			all.Index, all.Prefix, all.Lo, all.Hi = 0, nil, nil, nil
 			return r.scanStored(&all, o, f)
 		}
-		rel, key = ix.OID, indexKey(ix, o)
+		if rel, key = ix.OID, indexKey(ix, o); form == formBag {
+			form = formOrdered
+		}
 	}
 	lo, hi, empty, err := r.keyRange(s, ts, key)
 	if err != nil || empty {
@@ -198,9 +200,9 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 		return r.getRow(rel, ts, lo, narrow)
 	}
 	if own == nil {
-		return scanColumns(r.snap, rel, ts, s.Cols, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, f)
+		return scanColumns(r.snap, rel, ts, s.Cols, form, lo, hi, r.s.eng.cfg.ChunkRows, f)
 	}
-	if err := scanRows(r.snap, rel, ts, key != nil, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
+	if err := scanRows(r.snap, rel, ts, form, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
 		return err
 	}
 	return plus(own, narrow)

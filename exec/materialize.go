@@ -13,6 +13,7 @@ type materialize struct {
 	*opBase
 	rel     uint32
 	key     []int
+	ordered bool // the key is not unique: rows lie behind it, counted
 	ts      []types.T
 	changes *consolidator // exact rows of storage -> weight
 	keyed   *keyedChanges
@@ -22,9 +23,9 @@ type materialize struct {
 
 func newMaterialize(p *plan.Materialize, b *opBase) Operator {
 	ts := plan.Types(p.Schema())
-	m := &materialize{opBase: b, rel: p.Rel, key: p.Key, ts: ts, one: vec.NewChunk(ts, 0)}
+	m := &materialize{opBase: b, rel: p.Rel, key: p.Key, ordered: p.Ordered, ts: ts, one: vec.NewChunk(ts, 0)}
 	m.changes = newConsolidator(ts)
-	if p.Key != nil {
+	if p.Key != nil && !p.Ordered {
 		m.keyed = newKeyedChanges(ts, p.Key)
 	}
 	return m
@@ -52,7 +53,11 @@ func (m *materialize) Seal(types.Epoch, Emit) error {
 	}
 	return m.changes.each(func(id uint32, n int64) error {
 		m.decode(m.changes.rows.key(id))
-		m.kb = vec.AppendRow(m.kb[:0], m.one, nil, 0)
+		if m.ordered {
+			m.kb = AppendOrderedRow(m.kb[:0], m.one, m.key, 0)
+		} else {
+			m.kb = vec.AppendRow(m.kb[:0], m.one, nil, 0)
+		}
 		w.Add(m.kb, n)
 		return nil
 	})

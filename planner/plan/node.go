@@ -288,6 +288,9 @@ type Materialize struct {
 	Input Node
 	Rel   uint32
 	Key   []int
+	// Ordered is of an index on a relation without a key: Key is not unique, and
+	// the rows are stored behind it with a count.
+	Ordered bool
 }
 
 // Sink hands its input to the sink with the given catalog id. Key are the upsert

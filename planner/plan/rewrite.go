@@ -59,7 +59,7 @@ func WithChildren(n Node, ch []Node) Node {
 	case *Exchange:
 		return &Exchange{ch[0], n.Dist, n.Keys}
 	case *Materialize:
-		return &Materialize{ch[0], n.Rel, n.Key}
+		return &Materialize{ch[0], n.Rel, n.Key, n.Ordered}
 	case *Sink:
 		return &Sink{ch[0], n.ID, n.Key}
 	}
