@@ -143,12 +143,15 @@ func finishJSONObject(c *Ctx, a *collectAcc, dst vec.Vector, binary bool) error 
 		if row.Cols[0].IsNull(0) {
 			return pgerr.New(pgerr.InvalidParameterValue, "field name must not be null")
 		}
+		if !scalarKey(row.Cols[0].Type()) {
+			return errKeyNotScalar
+		}
 		if b == nil {
 			b = append(b, "{ "...)
 		} else {
 			b = append(b, ", "...)
 		}
-		b = types.AppendJSONString(b, string(appendVecText(nil, row.Cols[0].Type(), row.Cols[0], 0, c.options())))
+		b = types.AppendJSONString(b, string(jsonKey(row.Cols[0], 0, c)))
 		b = append(b, " : "...)
 		b = appendJSON(b, row.Cols[1].Type(), row.Cols[1].Datum(0), c.options())
 		return nil

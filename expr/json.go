@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -371,6 +372,7 @@ func jsonBuildFuncs() []*Func {
 		}))
 		object := stable(fnNulls(pre+"_build_object", ts(Any), t, func(r *row) error { return buildObject(r, binary) }))
 		build.Variadic, object.Variadic = true, true
+		build.Optional, object.Optional = 1, 1
 		texts := fn(pre+"_object", ts(tTextArray), t, func(r *row) error { return jsonObject(r, binary) })
 		texts2 := fn(pre+"_object", ts(tTextArray, tTextArray), t, func(r *row) error { return jsonObject(r, binary) })
 		out = append(out, toJSON, build, object, texts, texts2)
@@ -381,6 +383,21 @@ func jsonBuildFuncs() []*Func {
 		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
 	})))
 	return out
+}
+
+var errKeyNotScalar = pgerr.New(pgerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
+
+// scalarKey tells whether values of a type can name a field of a JSON object.
+func scalarKey(t types.T) bool {
+	return t.ID != types.Array && t.ID != types.Record && t.ID != types.JSON && t.ID != types.JSONB
+}
+
+// jsonKey is the text of a field's name.
+func jsonKey(v vec.Vector, i int, c *Ctx) []byte {
+	if v.Type().ID == types.Bool {
+		return strconv.AppendBool(nil, v.Datum(i).(bool))
+	}
+	return appendVecText(nil, v.Type(), v, i, c.options())
 }
 
 func buildObject(r *row, binary bool) error {
@@ -400,7 +417,10 @@ func buildObject(r *row, binary bool) error {
 			return pgerr.New(pgerr.InvalidParameterValue, "argument %d cannot be null", k+1).
 				WithHint("Object keys should be text.")
 		}
-		b = types.AppendJSONString(b, string(r.appendArg(nil, k)))
+		if !scalarKey(r.typ(k)) {
+			return errKeyNotScalar
+		}
+		b = types.AppendJSONString(b, string(jsonKey(r.args[k], r.i, r.c)))
 		b = append(b, " : "...)
 		b = appendJSON(b, r.typ(k+1), r.datum(k+1), r.c.options())
 	}

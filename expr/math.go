@@ -65,12 +65,20 @@ func sqrtFloat(x float64) (float64, error) {
 	return math.Sqrt(x), nil
 }
 
+func expFloat(x float64) (float64, error) {
+	v := math.Exp(x)
+	if v == 0 && !math.IsInf(x, -1) {
+		return 0, errUnderflow
+	}
+	return v, nil
+}
+
 func floatMath() []*Func {
 	unit := func(x float64) bool { return !(x < -1 || x > 1) }
 	finite := func(x float64) bool { return !math.IsInf(x, 0) }
 	deg := 180 / math.Pi
 	return []*Func{
-		float1("sqrt", sqrtFloat), float1("cbrt", total(math.Cbrt)), float1("exp", total(math.Exp)),
+		float1("sqrt", sqrtFloat), float1("cbrt", total(math.Cbrt)), float1("exp", expFloat),
 		float1("ln", logOf(math.Log)), float1("log", logOf(math.Log10)), float1("log10", logOf(math.Log10)),
 		float1("sin", within(math.Sin, finite)), float1("cos", within(math.Cos, finite)), float1("tan", within(math.Tan, finite)),
 		float1("cot", within(func(x float64) float64 { return 1 / math.Tan(x) }, finite)),

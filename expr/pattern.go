@@ -260,6 +260,7 @@ func regexFuncs() []*Func {
 		withRegex("regexp_count", ts(tText, tText, tI4), tI4, regexpCount),
 		withRegex("regexp_count", ts(tText, tText, tI4, tText), tI4, regexpCount),
 		withRegex("substring", ts(tText, tText), tText, regexpFirst),
+		withRegex("substring", ts(tText, tText, tText), tText, substringSimilar),
 		withRegex("regexp_substr", ts(tText, tText), tText, regexpSubstr),
 		withRegex("regexp_substr", ts(tText, tText, tI4), tText, regexpSubstr),
 		withRegex("regexp_substr", ts(tText, tText, tI4, tI4), tText, regexpSubstr),
@@ -428,8 +429,20 @@ func regexpLike(r *row, c *regexCache) error {
 	return r.putBool(re.Match(r.b(0)))
 }
 
-func regexpFirst(r *row, c *regexCache) error {
-	re, err := c.get(r.s(1), "")
+func regexpFirst(r *row, c *regexCache) error { return putFirst(r, c, r.s(1)) }
+
+// substringSimilar is substring(text SIMILAR pattern ESCAPE escape).
+func substringSimilar(r *row, c *regexCache) error {
+	pattern, err := similarRegex(r.s(1), r.s(2), true)
+	if err != nil {
+		return err
+	}
+	return putFirst(r, c, pattern)
+}
+
+// putFirst puts the first match of the pattern in argument 0, or its first group.
+func putFirst(r *row, c *regexCache, pattern string) error {
+	re, err := c.get(pattern, "")
 	if err != nil {
 		return err
 	}

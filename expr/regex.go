@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/streamdb/streamdb/pgerr"
 )
@@ -238,10 +239,9 @@ func (t *translator) escape(s string) (int, error) {
 		if isWord(c) && c < 0x80 {
 			return 0, pgerr.New(pgerr.InvalidRegularExpression, `invalid regular expression: invalid escape \ sequence`)
 		}
-		t.out.WriteString(regexp.QuoteMeta(s[1:2]))
-		if c >= 0x80 {
-			return 1, nil
-		}
+		_, n := utf8.DecodeRuneInString(s[1:])
+		t.out.WriteString(regexp.QuoteMeta(s[1 : 1+n]))
+		return 1 + n, nil
 	}
 	return 2, nil
 }
@@ -316,7 +316,10 @@ func (t *translator) bracket(s string) (int, error) {
 			case 'D', 'S', 'W':
 				return 0, pgerr.New(pgerr.InvalidRegularExpression, `invalid regular expression: invalid escape \ sequence`)
 			default:
-				t.out.WriteString(`\` + s[i+1:i+2])
+				if e < utf8.RuneSelf {
+					t.out.WriteByte('\\')
+				}
+				t.out.WriteByte(e)
 			}
 			i += 2
 		case c == '[' || c == ']' || c == '\\' || c == '&' || c == '~':
@@ -349,47 +352,122 @@ func posixClass(name string) string {
 	return "[:" + name + ":]"
 }
 
-// putSimilar translates a SIMILAR TO pattern to a regular expression.
 func putSimilar(r *row, escape string) error {
-	p := r.s(0)
+	pattern, err := similarRegex(r.s(0), escape, false)
+	if err != nil {
+		return err
+	}
+	return r.putS(pattern)
+}
+
+// similarRegex translates a SIMILAR TO pattern to a regular expression. The escape
+// character before a double quote parts the pattern in three, for substring:
+// the middle is what it returns, and the first is to be as short as it can.
+// With shortest the part before the first separator takes as little as it can.
+func similarRegex(pattern, escape string, shortest bool) (string, error) {
 	if len([]rune(escape)) > 1 {
-		return pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
+		return "", pgerr.New(pgerr.InvalidEscapeSequence, "invalid escape string").
 			WithHint("Escape string must be empty or one character.")
 	}
-	var out strings.Builder
-	out.WriteString("^(?:")
-	inClass := false
-	for i := 0; i < len(p); i++ {
-		c := p[i]
-		switch {
-		case escape != "" && strings.HasPrefix(p[i:], escape):
-			i += len(escape)
-			if i < len(p) {
-				out.WriteString(`\` + p[i:i+1])
-			}
-		case inClass:
-			if c == ']' {
-				inClass = false
-			}
-			if c == '\\' {
-				out.WriteByte('\\')
-			}
-			out.WriteByte(c)
-		case c == '[':
-			inClass = true
-			out.WriteByte(c)
-		case c == '%':
-			out.WriteString(".*")
-		case c == '_':
-			out.WriteByte('.')
-		case c == '(':
-			out.WriteString("(?:")
-		case c == '\\' || c == '.' || c == '^' || c == '$':
-			out.WriteString(`\` + string(c))
-		default:
-			out.WriteByte(c)
+	s := similar{escape: escape, shortest: shortest}
+	s.out.WriteString("^(?:")
+	for p := pattern; p != ""; {
+		n, err := s.next(p)
+		if err != nil {
+			return "", err
 		}
+		p = p[n:]
 	}
-	out.WriteString(")$")
-	return r.putS(out.String())
+	s.out.WriteString(")$")
+	return s.out.String(), nil
+}
+
+// similar is the state of a translation. depth counts the open brackets of a
+// character class; place is 1 behind a class's bracket, 2 behind [^, 3 later: a
+// closing bracket ends a class only there.
+type similar struct {
+	out          strings.Builder
+	escape       string
+	depth, place int
+	separators   int
+	shortest     bool
+}
+
+// next translates what stands at the start of p and returns its length.
+func (s *similar) next(p string) (int, error) {
+	_, n := utf8.DecodeRuneInString(p)
+	c := p[0]
+	switch {
+	case s.escape != "" && p[:n] == s.escape:
+		if len(p) == n {
+			return n, nil
+		}
+		_, k := utf8.DecodeRuneInString(p[n:])
+		if p[n] == '"' && s.depth == 0 {
+			return n + k, s.separate()
+		}
+		s.out.WriteString(`\` + p[n:n+k])
+		s.place = 3
+		return n + k, nil
+	case s.depth > 0:
+		if c == '\\' {
+			s.out.WriteByte('\\')
+		}
+		s.inClass(c)
+	case c == '[':
+		s.depth, s.place = 1, 1
+	case c == '%':
+		s.out.WriteString(".*")
+		s.lazy()
+		return n, nil
+	case c == '*' || c == '+' || c == '?' || c == '}':
+		s.out.WriteByte(c)
+		s.lazy()
+		return n, nil
+	case c == '_':
+		s.out.WriteByte('.')
+		return n, nil
+	case c == '(':
+		s.out.WriteString("(?:")
+		return n, nil
+	case c == '\\' || c == '.' || c == '^' || c == '$':
+		s.out.WriteByte('\\')
+	}
+	s.out.WriteString(p[:n])
+	return n, nil
+}
+
+// lazy makes the quantifier just written take as little as it can.
+func (s *similar) lazy() {
+	if s.shortest && s.separators == 0 {
+		s.out.WriteByte('?')
+	}
+}
+
+func (s *similar) inClass(c byte) {
+	switch {
+	case c == ']' && s.place > 2:
+		s.depth--
+	case c == '[':
+		s.depth++
+		s.place = 3
+	case c == '^' && s.place < 3:
+		s.place++
+	default:
+		s.place = 3
+	}
+}
+
+// separate writes what stands for the escape character and a double quote.
+func (s *similar) separate() error {
+	s.separators++
+	switch s.separators {
+	case 1:
+		s.out.WriteString("){1,1}?(")
+	case 2:
+		s.out.WriteString("){1,1}(?:")
+	default:
+		return pgerr.New(pgerr.InvalidUseOfEscapeCharacter, "SQL regular expression may not contain more than two escape-double-quote separators")
+	}
+	return nil
 }

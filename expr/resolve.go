@@ -28,7 +28,7 @@ func ResolveFunc(name string, args []types.T) (*Func, error) {
 	best, n := choose(cands, args)
 	switch n {
 	case 1:
-		return best.fn.target(), nil
+		return best.fn.target(), undetermined(best.params, args)
 	case 0:
 		if f := castFunc(name, args); f != nil {
 			return f, nil
@@ -60,6 +60,25 @@ func castFunc(name string, args []types.T) *Func {
 		f.Volatility = Stable
 	}
 	return f
+}
+
+// undetermined is the error of a call whose untyped arguments leave open what a
+// polymorphic parameter stands for.
+func undetermined(params, args []types.T) error {
+	open := false
+	for i, p := range params {
+		switch p {
+		case AnyElement, AnyNonArray, AnyArray:
+			if args[i].ID != types.Unknown {
+				return nil
+			}
+			open = true
+		}
+	}
+	if open {
+		return pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown")
+	}
+	return nil
 }
 
 func noFunction(what, name string, args []types.T) error {
@@ -94,7 +113,7 @@ func ResolveAgg(name string, args []types.T) (*AggFunc, error) {
 	best, n := choose(cands, args)
 	switch n {
 	case 1:
-		return best.agg, nil
+		return best.agg, undetermined(best.params, args)
 	case 0:
 		return nil, noFunction("function", name, args)
 	}
@@ -170,7 +189,7 @@ func (f *Func) target() *Func {
 func spread(params []types.T, variadic bool, optional, n int) ([]types.T, bool) {
 	if variadic {
 		fixed := len(params) - 1
-		if n < fixed+1 && !(n >= fixed && params[fixed] == Any) {
+		if n < fixed+1-optional {
 			return nil, false
 		}
 		out := append([]types.T(nil), params[:fixed]...)

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -145,7 +146,7 @@ func concatFuncs() []*Func {
 			d.Finish()
 			return nil
 		})}
-	format := &Func{Name: "format", Args: ts(tText, Any), Variadic: true, Ret: tText, NotStrict: true, MayFail: true,
+	format := &Func{Name: "format", Args: ts(tText, Any), Variadic: true, Optional: 1, Ret: tText, NotStrict: true, MayFail: true,
 		Volatility: Stable, Eval: rowsNulls(formatFn)}
 	count := func(name string, null bool) *Func {
 		return &Func{Name: name, Args: ts(Any), Variadic: true, Ret: tI4, NotStrict: true, Eval: rowsNulls(func(r *row) error {
@@ -171,7 +172,13 @@ func concatOps() []*Func {
 	}
 	any2 := func(r *row) error {
 		d := r.dst.(*vec.Bytes)
-		d.Data = r.appendArg(r.appendArg(d.Data, 0), 1)
+		for k := range 2 {
+			if r.typ(k).ID == types.Bool { // the cast to text, unlike the type's own text
+				d.Data = strconv.AppendBool(d.Data, r.bool(k))
+			} else {
+				d.Data = r.appendArg(d.Data, k)
+			}
+		}
 		d.Finish()
 		return nil
 	}

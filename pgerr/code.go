@@ -30,6 +30,7 @@ const (
 	InvalidRowCountInLimit        Code = "2201W"
 	InvalidRowCountInOffset       Code = "2201X"
 	InvalidEscapeSequence         Code = "22025"
+	InvalidUseOfEscapeCharacter   Code = "2200C"
 	InvalidTextRepresentation     Code = "22P02"
 	InvalidBinaryRepresentation   Code = "22P03"
 	BadCopyFileFormat             Code = "22P04"

@@ -410,8 +410,12 @@ func (b *binder) inList(ec *exprContext, e *sql.InList) (expr.Expr, error) {
 		}
 	}
 	var alts []expr.Expr
-	for _, x := range list {
-		eq, err := b.compare("=", e, arg, x)
+	for i, x := range list {
+		l, r, err := b.rowPair(ec, e.Arg, e.List[i], arg, x)
+		if err != nil {
+			return nil, err
+		}
+		eq, err := b.compare("=", e, l, r)
 		if err != nil {
 			return nil, err
 		}

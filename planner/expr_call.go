@@ -202,11 +202,47 @@ func (b *binder) opExpr(ec *exprContext, e *sql.OpExpr) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if i == len(spine)-1 {
+			if l, r, err = b.rowPair(ec, left, o.Right, l, r); err != nil {
+				return nil, err
+			}
+		}
 		if l, err = b.compare(o.Op, o, l, r); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
+}
+
+// rowPair binds the fields of two rows that are compared field by field anew, so
+// that untyped literals take the type of the field on the other side.
+func (b *binder) rowPair(ec *exprContext, left, right sql.Expr, l, r expr.Expr) (expr.Expr, expr.Expr, error) {
+	ls, lok := left.(*sql.RowExpr)
+	rs, rok := right.(*sql.RowExpr)
+	lr, lmade := l.(*expr.MakeRow)
+	rr, rmade := r.(*expr.MakeRow)
+	if !lok || !rok || !lmade || !rmade {
+		return l, r, nil
+	}
+	raw := func(row *expr.MakeRow, fields []sql.Expr) (expr.Expr, error) {
+		out := *row
+		out.Args = append([]expr.Expr(nil), row.Args...)
+		for i, f := range fields {
+			if lit, ok := f.(*sql.Literal); ok {
+				var err error
+				if out.Args[i], err = b.literal(lit, false); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return &out, nil
+	}
+	l, err := raw(lr, ls.Fields)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err = raw(rr, rs.Fields)
+	return l, r, err
 }
 
 // quantArray binds arg op ANY|ALL (array).
@@ -287,6 +323,9 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 		if t, ok := types.ByName(e.Name); ok {
 			return b.coerce(args[0], t, expr.Explicit, e)
 		}
+	}
+	if e.Name == "pg_typeof" && len(args) == 1 && args[0].Type().ID == types.Unknown {
+		return &expr.Const{Val: int64(705), Typ: types.TRegtype}, nil // the pseudo-type unknown
 	}
 	x, err := b.call(e.Name, e, args...)
 	if err != nil {

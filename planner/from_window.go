@@ -54,6 +54,12 @@ func (b *binder) windowTable(te *sql.WindowTable, outer *scope) (*fromPart, erro
 	if len(args) < want || len(args) > want+1 {
 		return nil, b.errAt(te, pgerr.SyntaxError, "a time window takes %d or %d intervals, not %d", want, want+1, len(args))
 	}
+	for i, a := range args[:want] {
+		v, ok := a.(*expr.Const)
+		if ok && v.Val != nil && types.CompareInterval(v.Val.(types.IntervalValue), types.IntervalValue{}) <= 0 {
+			return nil, b.errAt(te.Args[i], pgerr.InvalidParameterValue, "the size of a time window must be positive")
+		}
+	}
 	node, start, end, err := b.windowBounds(te, p.node, ts, typ, args)
 	if err != nil {
 		return nil, err

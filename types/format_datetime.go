@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -296,6 +297,47 @@ func (c *dtClock) timePart(n fmtNode) (string, bool) {
 	return "", false
 }
 
+// isoYearPart is the ISO year of an interval's fields taken for a date, which is
+// what PostgreSQL gives.
+func (c *dtClock) isoYearPart(n fmtNode) (string, bool) {
+	digits, ok := map[string]int{"IYYY": 4, "IYY": 3, "IY": 2, "I": 1}[n.pat]
+	if !ok {
+		return "", false
+	}
+	y := looseISOYear(c.year, c.month, c.day)
+	if digits == 1 {
+		return strconv.Itoa(y % 10), true
+	}
+	return pad(y%[]int{2: 100, 3: 1000, 4: math.MaxInt}[digits], digits, n), true
+}
+
+// looseISOYear is the ISO year of a date whose month and day need not exist.
+func looseISOYear(year, month, day int) int {
+	firstMonday := func(y int) int {
+		d := looseJulian(y, 1, 4)
+		return d - floorMod(d, 7)
+	}
+	d := looseJulian(year, month, day)
+	if d < firstMonday(year) {
+		year--
+	}
+	if (d-firstMonday(year))/7+1 >= 52 && d >= firstMonday(year+1) {
+		year++
+	}
+	return year
+}
+
+// looseJulian is the Julian day by a formula that takes any month and day.
+func looseJulian(y, m, d int) int {
+	if m > 2 {
+		m, y = m+1, y+4800
+	} else {
+		m, y = m+13, y+4799
+	}
+	century := y / 100
+	return y*365 - 32167 + y/4 - century + century/4 + 7834*m/256 + d
+}
+
 func (c *dtClock) numberPart(n fmtNode) (string, bool) {
 	y := c.year
 	if y <= 0 && !c.interval {
@@ -315,7 +357,10 @@ func (c *dtClock) numberPart(n fmtNode) (string, bool) {
 	case "MM":
 		return pad(c.month, 2, n), true
 	case "DD":
-		return pad(c.day, 2, n), true
+		if n.fill {
+			return strconv.Itoa(c.day), true
+		}
+		return fmt.Sprintf("%02d", c.day), true
 	case "Q":
 		if c.month == 0 {
 			return "", true
@@ -328,7 +373,7 @@ func (c *dtClock) numberPart(n fmtNode) (string, bool) {
 		return pad(spanOf(c.year, 100), 2, n), true
 	}
 	if c.interval {
-		return "", false
+		return c.isoYearPart(n)
 	}
 	iy, iw := isoWeek(c.days)
 	doy := c.days - CivilToDays(c.year, 1, 1) + 1

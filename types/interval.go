@@ -38,6 +38,7 @@ type intervalAcc struct {
 	over         bool
 	bare         intervalUnit // of a last number without a unit
 	minutes      bool         // two parts with a colon are minutes and seconds
+	seen         uint16       // fields met so far, by bit; none may come twice
 }
 
 // add adds whole.frac units; the fraction cascades to smaller fields.
@@ -242,14 +243,14 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		switch {
 		case rest != "" && rest[0] == ':':
 			m, ok := a.clock(w, neg, rest)
-			if !ok {
+			if !ok || !a.once(seenHour|seenMinute|seenSeconds) {
 				return false
 			}
 			t = rest[m:]
 			continue
 		case rest != "" && rest[0] == '-' && f == 0: // years-months
 			mo, _, _, k := a.scanNumber(rest[1:])
-			if k == 0 || rest[1] == '-' || rest[1] == '+' || mo > 11 {
+			if k == 0 || rest[1] == '-' || rest[1] == '+' || mo > 11 || !a.once(fieldBits(intervalUnit{months: 1}, 0)) {
 				return false
 			}
 			a.add(w, 0, intervalUnit{months: 12})
@@ -266,19 +267,23 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 			k++
 		}
 		if k == 0 {
-			if rest == "" {
-				a.add(w, f, a.bare)
-			} else if beforeClock(rest) {
-				a.add(w, f, intervalUnit{days: 1})
-			} else {
+			u := a.bare
+			if rest != "" {
+				u = intervalUnit{days: 1}
+			}
+			if rest != "" && !beforeClock(rest) && !a.beforeHours(rest) || !a.once(fieldBits(u, f)) {
 				return false
 			}
+			a.add(w, f, u)
 			t = rest
 			continue
 		}
 		word := strings.ToLower(rest[:k])
 		u, ok := intervalUnits[word]
 		if !ok {
+			return false
+		}
+		if !a.once(fieldBits(u, f)) {
 			return false
 		}
 		a.add(w, f, u)
@@ -288,6 +293,53 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		a.months, a.days, a.usWhole, a.us = -a.months, -a.days, -a.usWhole, -a.us
 	}
 	return any
+}
+
+// beforeHours reports whether a text is a last number that counts hours: one
+// before it counts days.
+func (a *intervalAcc) beforeHours(t string) bool {
+	_, _, _, n := a.scanNumber(t)
+	return a.bare == intervalUnit{us: usPerHour} && n == len(t)
+}
+
+const (
+	seenHour    = 1 << 0
+	seenMinute  = 1 << 1
+	seenSecond  = 1 << 2
+	seenMilli   = 1 << 3
+	seenMicro   = 1 << 4
+	seenSeconds = seenSecond | seenMilli | seenMicro
+)
+
+// fieldBits names the fields that a number of units takes.
+func fieldBits(u intervalUnit, frac float64) uint16 {
+	switch u {
+	case intervalUnit{us: usPerHour}:
+		return seenHour
+	case intervalUnit{us: usPerMin}:
+		return seenMinute
+	case intervalUnit{us: usPerSec}:
+		if frac != 0 {
+			return seenSeconds
+		}
+		return seenSecond
+	case intervalUnit{us: 1000}:
+		return seenMilli
+	case intervalUnit{us: 1}:
+		return seenMicro
+	case intervalUnit{days: 1}:
+		return 1 << 5
+	case intervalUnit{days: 7}:
+		return 1 << 6
+	}
+	return 1 << (7 + bits.Len64(uint64(u.months))/2) // months, years, decades, centuries and millennia
+}
+
+// once notes fields, and tells whether none of them came before.
+func (a *intervalAcc) once(fields uint16) bool {
+	fresh := a.seen&fields == 0
+	a.seen |= fields
+	return fresh
 }
 
 // beforeClock reports whether a text begins with a time: a bare number before it

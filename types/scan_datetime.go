@@ -18,7 +18,7 @@ type dtScan struct {
 	hour12, pm, am, bc   bool
 	off                  int
 	hasOff               bool
-	offNeg               bool
+	offNeg, badOff       bool
 }
 
 // ToTimestampFormat is to_timestamp(text, format) in zone z.
@@ -34,6 +34,9 @@ func ToTimestampFormat(s, format string, z *Zone) (int64, error) {
 	us, ok := tsFromDays(days, tod)
 	if !ok {
 		return 0, errTS()
+	}
+	if d.badOff {
+		return 0, pgerr.New(pgerr.InvalidTimeZoneDisplacement, "time zone displacement out of range: \"%s\"", s)
 	}
 	if d.hasOff {
 		return us - int64(d.off)*usPerSec, nil
@@ -173,7 +176,7 @@ func (d *dtScan) field(n fmtNode, adjacent bool) error {
 	case "MONTH", "MON", "DAY", "DY", "AM", "PM", "A.M.", "P.M.", "BC", "AD", "B.C.", "A.D.", "RM":
 		return d.wordField(n)
 	case "TZH", "TZM", "TZ", "OF":
-		return d.zoneField(n)
+		return d.zoneField(n, adjacent)
 	case "Q", "D", "W", "IDDD":
 		_, err := d.int(1, n, adjacent)
 		return err
@@ -278,15 +281,23 @@ func (d *dtScan) wordField(n fmtNode) error {
 	return nil
 }
 
-func (d *dtScan) zoneField(n fmtNode) error {
+func (d *dtScan) zoneField(n fmtNode, adjacent bool) error {
 	switch n.pat {
 	case "TZH":
-		neg := d.s[0] == '-'
-		v, err := d.int(2, n, false)
-		d.off, d.hasOff, d.offNeg = v*3600, true, neg
+		d.offNeg = strings.HasPrefix(d.s, "-")
+		if d.offNeg || strings.HasPrefix(d.s, "+") {
+			d.s = d.s[1:]
+		}
+		v, err := d.int(2, n, adjacent)
+		d.badOff = d.badOff || v < 0 || v > 15
+		if d.offNeg {
+			v = -v
+		}
+		d.off, d.hasOff = v*3600, true
 		return err
 	case "TZM":
-		v, err := d.int(2, n, false)
+		v, err := d.int(2, n, adjacent)
+		d.badOff = d.badOff || v < 0 || v > 59
 		if d.offNeg {
 			v = -v
 		}

@@ -143,6 +143,9 @@ func parseFloat(s string, size int, name string) (float64, error) {
 	if t == "" || strings.IndexByte(t, '_') >= 0 {
 		return 0, errInput(name, s)
 	}
+	if len(t) == 4 && (t[0] == '-' || t[0] == '+') && strings.EqualFold(t[1:], "nan") {
+		return math.NaN(), nil
+	}
 	v, err := strconv.ParseFloat(t, size)
 	if err != nil {
 		if e, ok := err.(*strconv.NumError); ok && e.Err == strconv.ErrRange {
