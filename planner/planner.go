@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"unicode/utf8"
+
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -137,6 +139,7 @@ const (
 type binder struct {
 	p      *Planner
 	text   string
+	chars  charPlace // of the text, asked for last
 	stream bool
 	params *paramSet
 	colAt  map[*expr.Col]colRef
@@ -159,10 +162,30 @@ type binder struct {
 func (b *binder) at(n sql.Node) int { return b.char(n.Offset()) }
 
 func (b *binder) char(off int32) int {
-	if b.text == "" {
+	if b.text == "" || off < 0 {
 		return 0
 	}
-	return sql.PosToChar(b.text, int(off))
+	return b.chars.at(b.text, min(int(off), len(b.text)))
+}
+
+// charPlace is a byte offset of a text with its position in characters. The next
+// offset asked for is most often near, so that a statement with very many
+// literals is not counted from its start for each.
+type charPlace struct {
+	text     string
+	off, pos int
+}
+
+func (p *charPlace) at(text string, off int) int {
+	switch {
+	case p.text != text:
+		p.text, p.off, p.pos = text, off, sql.PosToChar(text, off)
+	case off >= p.off:
+		p.off, p.pos = off, p.pos+utf8.RuneCountInString(text[p.off:off])
+	default:
+		p.off, p.pos = off, p.pos-utf8.RuneCountInString(text[off:p.off])
+	}
+	return p.pos
 }
 
 // placed gives an error the position of n unless it has one.
