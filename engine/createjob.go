@@ -244,6 +244,8 @@ const (
 	settingOnError     = "on_error"
 	settingNow         = "now"
 	settingSizes       = planner.SettingSizes
+	settingIntervals   = "intervalstyle"
+	settingDigits      = "extra_float_digits"
 )
 
 func parallelism(m map[string]string) int {
@@ -266,6 +268,8 @@ func (s *Session) freeze(onError string, reads []uint32) map[string]string {
 	return map[string]string{
 		settingSizes:       s.eng.relationSizes(reads),
 		"timezone":         s.values["timezone"],
+		settingIntervals:   s.values[settingIntervals],
+		settingDigits:      s.values[settingDigits],
 		settingParallelism: strconv.Itoa(s.eng.cfg.Parallelism),
 		settingOnError:     onError,
 		settingNow:         strconv.FormatInt(s.expr.NowMicros, 10),
@@ -279,6 +283,10 @@ func (e *Engine) frozenSession(path []string, m map[string]string) *expr.Session
 	s.Options.Now = func() int64 { return now }
 	if z, err := types.LoadZone(m["timezone"]); err == nil {
 		s.Options.Zone = z
+	}
+	s.Options.IntervalStyle = intervalStyle(m[settingIntervals])
+	if n, err := strconv.Atoi(m[settingDigits]); err == nil {
+		s.Options.ExtraFloatDigits = n - 1
 	}
 	s.Setting = func(n string) (string, bool) { v, ok := m[n]; return v, ok }
 	return s

@@ -115,7 +115,7 @@ var settings = makeSettings([]setting{
 	{"idle_in_transaction_session_timeout", "0", "Compatibility; has no effect.", "user", durationValue},
 	{"in_hot_standby", "off", "Shows whether hot standby is currently active.", "internal", nil},
 	{"integer_datetimes", "on", "Shows whether datetimes are integer based.", "internal", nil},
-	{"IntervalStyle", "postgres", "Sets the display format for interval values.", "user", oneOf("postgres")},
+	{"IntervalStyle", "postgres", "Sets the display format for interval values.", "user", oneOf("postgres", "postgres_verbose", "sql_standard", "iso_8601")},
 	{"is_superuser", "on", "Shows whether the current user is a superuser.", "internal", nil},
 	{"jit", "off", "Compatibility; has no effect.", "user", boolValue},
 	{"lc_collate", "C", "Shows the collation order locale.", "internal", nil},
@@ -228,6 +228,14 @@ func (s *Session) assign(st *setting, value string) error {
 	return nil
 }
 
+// intervalStyle is a value of IntervalStyle as types.Options has it.
+func intervalStyle(v string) string {
+	if v == "postgres" {
+		return ""
+	}
+	return v
+}
+
 // refresh recomputes what is derived from a parameter.
 func (s *Session) refresh(key, value string) error {
 	s.planState = nil
@@ -241,6 +249,8 @@ func (s *Session) refresh(key, value string) error {
 	case "extra_float_digits":
 		n, _ := strconv.Atoi(value)
 		s.expr.Options.ExtraFloatDigits = n - 1
+	case "intervalstyle":
+		s.expr.Options.IntervalStyle = intervalStyle(value)
 	case "bytea_output":
 		s.expr.Options.ByteaEscape = value == "escape"
 	case "statement_timeout":

@@ -335,7 +335,7 @@ func (f *rowFormat) valid(b []byte) bool {
 // identitySafe reports whether equal values of t are identical.
 func identitySafe(t types.T) bool {
 	switch t.ID {
-	case types.Numeric, types.Bpchar, types.JSONB, types.Array, types.Record,
+	case types.Numeric, types.Bpchar, types.JSONB, types.Array, types.Record, types.Numrange, types.Nummultirange,
 		types.Float4, types.Float8, types.Interval:
 		return false
 	}

@@ -87,9 +87,12 @@ func finishArray(_ *Ctx, a *collectAcc, dst vec.Vector) error {
 			if d == nil {
 				return pgerr.New(pgerr.NullValueNotAllowed, "cannot accumulate null arrays")
 			}
+			if v := types.ViewArray([]byte(d.(string))); v.Dims() == 0 {
+				return pgerr.New(pgerr.ArraySubscriptError, "cannot accumulate empty arrays")
+			}
 		}
 		if s, err = stackArrays(dst.Type(), ds); err != nil {
-			return err
+			return pgerr.New(pgerr.ArraySubscriptError, "cannot accumulate arrays of different dimensionality")
 		}
 	} else {
 		s, _ = makeArray(dst.Type(), ds)

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -88,9 +89,17 @@ func arrayFuncs() []*Func {
 			v, ok := types.JSONPath(r.b(0), []string{r.s(1)})
 			return r.putJSON(v, ok, false)
 		})),
-		poly(fnNulls("array_slice", ts(AnyArray, tI4, tI4), types.T{}, arraySlice), sameAs(0)),
 		poly(fn("trim_array", ts(AnyArray, tI4), types.T{}, trimArray), sameAs(0)),
 		poly(fnNulls("array_fill", ts(AnyElement, types.ArrayOf(types.Int4)), types.T{}, arrayFill), func(a []types.T) types.T { return arrayOf(a[0]) }),
+		poly(fnNulls("array_fill", ts(AnyElement, types.ArrayOf(types.Int4), types.ArrayOf(types.Int4)), types.T{}, arrayFill), func(a []types.T) types.T { return arrayOf(a[0]) }),
+	}
+	bounds := ts(AnyArray)
+	for range 6 { // the most dimensions an array has
+		bounds = append(bounds, tI4, tI4)
+		out = append(out, poly(safe(fn("array_slice", slices.Clone(bounds), types.T{}, arraySlice)), sameAs(0)))
+	}
+	for n := 4; n <= 6; n++ {
+		out = append(out, poly(safe(fn("array_subscript", append(ts(AnyArray), slices.Repeat(ts(tI4), n)...), types.T{}, subscriptMany)), elemOf(0)))
 	}
 	return out
 }
@@ -380,26 +389,42 @@ func stringToArray(r *row) error {
 	return r.putB(b.Append(nil))
 }
 
-// arraySlice is a[lo:hi] of a one-dimensional array; NULL bounds are open.
+// arraySlice is a[lo:hi][lo:hi]…; dimensions without bounds are taken whole.
 func arraySlice(r *row) error {
-	if r.isNull(0) {
-		return r.null()
-	}
 	v := r.view(0)
-	if v.Dims() > 1 {
-		return pgerr.Unsupported("a slice of a multidimensional array", "")
+	n := v.Dims()
+	if len(r.args)-1 > 2*n {
+		return r.putB([]byte{0})
 	}
-	if v.Dims() == 0 {
-		return r.putB(r.b(0))
+	lo, num := make([]int, n), make([]int, n)
+	var dims []int32
+	for d := range n {
+		first, last := v.Lower(d), v.Lower(d)+v.DimLen(d)-1
+		if 2*d+2 < len(r.args) {
+			first, last = max(first, r.i4(2*d+1)), min(last, r.i4(2*d+2))
+		}
+		if first > last {
+			return r.putB([]byte{0})
+		}
+		lo[d], num[d] = first-v.Lower(d), last-first+1
+		dims = append(dims, int32(num[d]), 1)
 	}
-	lo, hi := v.Lower(0), v.Lower(0)+v.DimLen(0)-1
-	if !r.isNull(1) {
-		lo = max(lo, r.i4(1))
+	var b types.ArrayBuilder
+	var walk func(d, at int)
+	walk = func(d, at int) {
+		for i := range num[d] {
+			k := at*v.DimLen(d) + lo[d] + i
+			if d+1 < n {
+				walk(d+1, k)
+			} else if e, null := v.At(k); null {
+				b.AddNull()
+			} else {
+				b.Add(e)
+			}
+		}
 	}
-	if !r.isNull(2) {
-		hi = min(hi, r.i4(2))
-	}
-	return r.putB(subArray(v, lo-v.Lower(0), hi-v.Lower(0)+1))
+	walk(0, 0)
+	return r.putB(shaped(dims, &b))
 }
 
 func subArray(v types.ArrayView, from, to int) []byte {
@@ -423,10 +448,25 @@ func trimArray(r *row) error {
 }
 
 func arrayFill(r *row) error {
-	if r.isNull(1) {
+	if r.isNull(1) || len(r.args) > 2 && r.isNull(2) {
 		return pgerr.New(pgerr.NullValueNotAllowed, "dimension array or low bound array cannot be null")
 	}
 	dv := r.view(1)
+	lower := func(int) (int32, error) { return 1, nil }
+	if len(r.args) > 2 {
+		lv := r.view(2)
+		if lv.Len() != dv.Len() {
+			return pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
+				WithDetail("Low bound array has different size than dimensions array.")
+		}
+		lower = func(i int) (int32, error) {
+			b, null := lv.At(i)
+			if null {
+				return 0, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
+			}
+			return types.ElemDatum(types.KInt32, b).(int32), nil
+		}
+	}
 	dims := make([]int32, 0, 2*dv.Len())
 	n := 1
 	for i := range dv.Len() {
@@ -439,9 +479,16 @@ func arrayFill(r *row) error {
 			return pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
 		}
 		n *= int(d)
-		dims = append(dims, d, 1)
+		l, err := lower(i)
+		if err != nil {
+			return err
+		}
+		dims = append(dims, d, l)
 	}
-	if dv.Len() == 0 || n > 1<<24 {
+	if n > 1<<24 {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", 1<<24)
+	}
+	if dv.Len() == 0 {
 		n = 0
 	}
 	e, null := r.elemBytes(0)

@@ -17,6 +17,12 @@ func castIsStable(from, to types.T) bool {
 	if b == types.Array {
 		b = to.Elem
 	}
+	if from.IsRange() || from.IsMultirange() {
+		a = from.RangeSub().ID
+	}
+	if to.IsRange() || to.IsMultirange() {
+		b = to.RangeSub().ID
+	}
 	timed := func(id types.ID) bool { return id == types.Timestamptz || isReg(id) }
 	if a == b {
 		return false
@@ -24,7 +30,7 @@ func castIsStable(from, to types.T) bool {
 	if timed(a) || timed(b) {
 		return !(a == types.Oid || b == types.Oid || isInt(a) || isInt(b))
 	}
-	return isString(types.T{ID: a}) && sessionText(types.T{ID: b})
+	return isString(types.T{ID: a}) && sessionText(to)
 }
 
 // safeCast reports whether a cast cannot fail.

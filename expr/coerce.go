@@ -71,6 +71,8 @@ func literal(k *Const, to types.T, ctx CastContext) (Expr, error) {
 func plainDate(s string, t types.T) bool {
 	switch t.ID {
 	case types.Date, types.Time, types.Timestamp, types.Timestamptz:
+	case types.Interval:
+		return !strings.HasPrefix(strings.TrimSpace(s), "-") // see IntervalStyle
 	default:
 		return false
 	}
@@ -92,8 +94,11 @@ func sessionText(t types.T) bool {
 	if id == types.Array {
 		id = t.Elem
 	}
+	if id >= types.Int4range && id <= types.Tstzmultirange {
+		id = types.T{ID: id}.RangeSub().ID
+	}
 	switch id {
-	case types.Timestamptz, types.Timestamp, types.Date, types.Time,
+	case types.Timestamptz, types.Timestamp, types.Date, types.Time, types.Interval,
 		types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
 		return true
 	}

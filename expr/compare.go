@@ -228,6 +228,9 @@ func bytesComparer(t types.T) func(a, b []byte) int {
 	case types.JSONB, types.Array, types.Record:
 		return func(a, b []byte) int { return compareEncoded(t, a, b) }
 	}
+	if t.IsRange() || t.IsMultirange() {
+		return func(a, b []byte) int { return compareEncoded(t, a, b) }
+	}
 	return bytes.Compare
 }
 
@@ -266,7 +269,7 @@ func compareOps() []*Func {
 		poly := func(t types.T) *Func {
 			return &Func{Name: name, Args: ts(t, t), Ret: types.TBool, New: func() Kernel { return polyCompare(cmpOp(op)) }}
 		}
-		out = append(out, poly(AnyArray), poly(AnyEnum))
+		out = append(out, poly(AnyArray), poly(AnyEnum), poly(AnyRange), poly(AnyMultirange))
 	}
 	return out
 }

@@ -264,9 +264,9 @@ func appendJSON(dst []byte, t types.T, d types.Datum, opt *types.Options) []byte
 	case types.JSON, types.JSONB:
 		return append(dst, d.(string)...)
 	case types.Array:
-		return appendJSONArray(dst, t, d.(string), opt)
+		return appendJSONArray(dst, t, d.(string), false, opt)
 	case types.Record:
-		return appendJSONRecord(dst, t, d.(string), opt)
+		return appendJSONRecord(dst, t, d.(string), false, opt)
 	case types.Timestamp, types.Timestamptz:
 		s := textOf(t, d, opt)
 		if t.ID == types.Timestamptz && !infiniteTS(d.(int64)) {
@@ -279,7 +279,9 @@ func appendJSON(dst []byte, t types.T, d types.Datum, opt *types.Options) []byte
 	return types.AppendJSONString(dst, textOf(t, d, opt))
 }
 
-func appendJSONArray(dst []byte, t types.T, a string, opt *types.Options) []byte {
+// appendJSONArray appends an array; pretty puts a line feed between the parts of
+// its first dimension.
+func appendJSONArray(dst []byte, t types.T, a string, pretty bool, opt *types.Options) []byte {
 	v := types.ViewArray([]byte(a))
 	if v.Dims() == 0 {
 		return append(dst, "[]"...)
@@ -292,6 +294,9 @@ func appendJSONArray(dst []byte, t types.T, a string, opt *types.Options) []byte
 		for i := range v.DimLen(dim) {
 			if i > 0 {
 				dst = append(dst, ',')
+				if pretty && dim == 0 {
+					dst = append(dst, "\n "...)
+				}
 			}
 			if dim+1 < v.Dims() {
 				level(dim + 1)
@@ -311,14 +316,18 @@ func appendJSONArray(dst []byte, t types.T, a string, opt *types.Options) []byte
 	return dst
 }
 
-// appendJSONRecord names the fields as the type does, else f1, f2, ….
-func appendJSONRecord(dst []byte, t types.T, rec string, opt *types.Options) []byte {
+// appendJSONRecord names the fields as the type does, else f1, f2, …; pretty puts
+// a line feed between them.
+func appendJSONRecord(dst []byte, t types.T, rec string, pretty bool, opt *types.Options) []byte {
 	v := types.ViewRecord([]byte(rec))
 	fields := t.Fields()
 	dst = append(dst, '{')
 	for i := range v.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
+			if pretty {
+				dst = append(dst, "\n "...)
+			}
 		}
 		if i < len(fields) {
 			dst = append(types.AppendJSONString(dst, fields[i].Name), ':')
@@ -381,6 +390,10 @@ func jsonBuildFuncs() []*Func {
 		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
 	})), stable(fn("array_to_json", ts(AnyArray), tJSON, func(r *row) error {
 		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
+	})), stable(fn("array_to_json", ts(AnyArray, types.TBool), tJSON, func(r *row) error {
+		return r.putB(appendJSONArray(nil, r.typ(0), string(r.b(0)), r.bool(1), r.c.options()))
+	})), stable(fn("row_to_json", ts(types.TRecord, types.TBool), tJSON, func(r *row) error {
+		return r.putB(appendJSONRecord(nil, r.typ(0), string(r.b(0)), r.bool(1), r.c.options()))
 	})))
 	return out
 }

@@ -46,6 +46,12 @@ func extremes(t types.T) []string {
 		return []string{"{}", "{NULL}"}
 	case types.Enum:
 		return []string{"sad", "ok"}
+	case types.Numrange, types.Int4range, types.Int8range:
+		return []string{"empty", "[1,2]", "(,5)", "[3,)", "(,)"}
+	case types.Daterange, types.Tsrange, types.Tstzrange:
+		return []string{"empty", "[2000-01-01,2000-02-01)", "(,infinity]", "(-infinity,infinity)"}
+	case types.Nummultirange:
+		return []string{"{}", "{[1,2),[3,4.5]}", "{(,1),(7,)}"}
 	case types.Record, types.Void:
 		return nil
 	}
@@ -78,6 +84,10 @@ func concrete(r *rand.Rand, p types.T) types.T {
 		return types.ArrayOf(types.Int4)
 	case AnyElement, AnyNonArray, AnyCompatible:
 		return tI4
+	case AnyRange:
+		return types.T{ID: types.Numrange, Mod: -1}
+	case AnyMultirange:
+		return types.T{ID: types.Nummultirange, Mod: -1}
 	case AnyEnum:
 		types.Define(&types.Def{Ref: 1, OID: 90001, ArrayOID: 90002, Schema: "public", Name: "mood",
 			Labels: []types.Label{{Code: types.EnumStep, Name: "sad"}, {Code: 2 * types.EnumStep, Name: "ok"}}})

@@ -128,7 +128,7 @@ func compile(e Expr) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := n.(*constNode); ok || !IsConst(e) || Worst(e) != Immutable || returnsVoid(e) {
+	if _, ok := n.(*constNode); ok || !IsConst(e) || Worst(e) != Immutable || returnsVoid(e) || showsStyle(e) {
 		return n, nil
 	}
 	v, err := n.eval(&Ctx{}, &vec.Chunk{Rows: 1})
@@ -136,6 +136,23 @@ func compile(e Expr) (node, error) {
 		return n, nil // the error is a run-time error
 	}
 	return newConst(e.Type(), v.Datum(0)), nil
+}
+
+// showsStyle reports whether e writes as text what the session's settings shape
+// though PostgreSQL calls it immutable: floats and intervals.
+func showsStyle(e Expr) bool {
+	found := false
+	Walk(e, func(x Expr) bool {
+		if c, ok := x.(*Cast); ok && isString(c.To) {
+			id := c.Arg.Type().ID
+			if id == types.Array {
+				id = c.Arg.Type().Elem
+			}
+			found = found || id == types.Float4 || id == types.Float8 || id == types.Interval || id == types.Record
+		}
+		return !found
+	})
+	return found
 }
 
 func returnsVoid(e Expr) bool { return e.Type().ID == types.Void }

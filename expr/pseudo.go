@@ -1,6 +1,10 @@
 package expr
 
-import "github.com/streamdb/streamdb/types"
+import (
+	"slices"
+
+	"github.com/streamdb/streamdb/types"
+)
 
 // The polymorphic pseudo types. They stand only in the parameter lists of
 // function tables; a value never has one, so their IDs lie beyond those of
@@ -13,6 +17,8 @@ const (
 	anyCompatibleArrayID
 	anyID
 	anyEnumID
+	anyRangeID
+	anyMultirangeID
 )
 
 // Parameter types that match more than one type.
@@ -24,6 +30,8 @@ var (
 	AnyCompatibleArray = types.T{ID: anyCompatibleArrayID, Mod: -1}
 	Any                = types.T{ID: anyID, Mod: -1}
 	AnyEnum            = types.T{ID: anyEnumID, Mod: -1}
+	AnyRange           = types.T{ID: anyRangeID, Mod: -1}
+	AnyMultirange      = types.T{ID: anyMultirangeID, Mod: -1}
 )
 
 // IsPseudo reports whether t is one of the polymorphic parameter types.
@@ -46,6 +54,10 @@ func ParamName(t types.T) string {
 		return `"any"`
 	case anyEnumID:
 		return "anyenum"
+	case anyRangeID:
+		return "anyrange"
+	case anyMultirangeID:
+		return "anymultirange"
 	}
 	return t.String()
 }
@@ -67,6 +79,10 @@ func ParamOID(t types.T) uint32 {
 		return 2276
 	case anyEnumID:
 		return 3500
+	case anyRangeID:
+		return 3831
+	case anyMultirangeID:
+		return 4537
 	}
 	return t.OID()
 }
@@ -76,6 +92,7 @@ func ParamOID(t types.T) uint32 {
 // arguments contradict each other.
 func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 	var elem types.T // anyelement family
+	var ranged types.T
 	var common []types.T
 	poly := false
 	for i, p := range params {
@@ -89,6 +106,14 @@ func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 		a := in[i]
 		if a.ID == types.Unknown {
 			continue
+		}
+		if p == AnyRange || p == AnyMultirange {
+			if p == AnyRange && !a.IsRange() || p == AnyMultirange && !a.IsMultirange() ||
+				ranged.ID != types.Invalid && ranged != a.RangeType() {
+				return nil, false
+			}
+			ranged = a.RangeType()
+			a = ranged.RangeSub()
 		}
 		if p == AnyArray || p == AnyCompatibleArray {
 			if a.ID != types.Array {
@@ -121,11 +146,19 @@ func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 	if elem.ID == types.Invalid {
 		elem = types.TText
 	}
+	needsRange := func(p types.T) bool { return p == AnyRange || p == AnyMultirange }
+	if ranged.ID == types.Invalid && slices.ContainsFunc(params, needsRange) {
+		return nil, false
+	}
 	out = make([]types.T, len(params))
 	for i, p := range params {
 		switch p {
 		case AnyElement, AnyNonArray, AnyEnum:
 			out[i] = elem
+		case AnyRange:
+			out[i] = ranged
+		case AnyMultirange:
+			out[i] = ranged.MultirangeType()
 		case AnyArray:
 			out[i] = arrayOf(elem)
 		case AnyCompatible:

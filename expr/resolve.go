@@ -220,6 +220,10 @@ func accepts(param, in types.T) bool {
 		return true
 	case AnyNonArray:
 		return in.ID != types.Array
+	case AnyRange:
+		return in.IsRange() || in.ID == types.Unknown
+	case AnyMultirange:
+		return in.IsMultirange() || in.ID == types.Unknown
 	case AnyEnum:
 		return in.ID == types.Enum || in.ID == types.Unknown
 	case AnyArray, AnyCompatibleArray:
@@ -334,8 +338,12 @@ func chooseUnknown(cs []candidate, in []types.T) (candidate, int) {
 		return first(cs)
 	}
 	var hit []candidate
+	all := make([]types.T, len(in)) // as if the literals were of the known type
+	for i := range all {
+		all[i] = known
+	}
 	for _, c := range cs {
-		fits := true
+		_, fits := bindPoly(c.params, all)
 		for _, p := range c.params {
 			fits = fits && accepts(p, known)
 		}

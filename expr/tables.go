@@ -12,17 +12,17 @@ type registry struct {
 // tables builds the registry at its first use; it is immutable afterwards.
 var tables = sync.OnceValue(func() *registry {
 	r := &registry{funcs: map[string][]*Func{}, ops: map[string][]*Func{}, aggs: map[string][]*AggFunc{}}
-	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps(), recordOps()} {
+	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps(), recordOps(), rangeOps()} {
 		for _, f := range family {
 			r.ops[f.Name] = append(r.ops[f.Name], f)
 		}
 	}
-	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), systemFuncs(), enumFuncs()} {
+	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), systemFuncs(), enumFuncs(), rangeFuncs()} {
 		for _, f := range family {
 			r.funcs[f.Name] = append(r.funcs[f.Name], f)
 		}
 	}
-	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs(), regressionAggs()} {
+	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs(), regressionAggs(), rangeAggs()} {
 		for _, f := range family {
 			r.aggs[f.Name] = append(r.aggs[f.Name], f)
 		}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -248,8 +249,12 @@ func (b *binder) subscript(ec *exprContext, e *sql.Subscript) (expr.Expr, error)
 		if slice {
 			bounds = []sql.Expr{ix.Lower, ix.Upper}
 		}
-		for _, s := range bounds {
-			var i expr.Expr = &expr.Const{Typ: types.TInt4}
+		for k, s := range bounds {
+			// A bound that is left out is beyond any an array has.
+			i := expr.Expr(&expr.Const{Val: int32(math.MinInt32), Typ: types.TInt4})
+			if k == 1 {
+				i = &expr.Const{Val: int32(math.MaxInt32), Typ: types.TInt4}
+			}
 			if s != nil {
 				if i, err = b.expr(ec, s); err != nil {
 					return nil, err

@@ -153,7 +153,7 @@ func pushAggregate(n *plan.Aggregate, conds []expr.Expr) plan.Node {
 // cannot tell two values of one group apart.
 func identitySafe(t types.T) bool {
 	switch t.ID {
-	case types.Numeric, types.Float4, types.Float8, types.Interval, types.Bpchar, types.JSONB, types.Array, types.Record:
+	case types.Numeric, types.Float4, types.Float8, types.Interval, types.Bpchar, types.JSONB, types.Array, types.Record, types.Numrange, types.Nummultirange:
 		return false
 	}
 	return true

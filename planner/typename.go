@@ -74,8 +74,6 @@ func missingType(name string) error {
 		return pgerr.Unsupported("the type "+name, "Store the coordinates in columns of their own, or in jsonb.")
 	case "inet", "cidr", "macaddr", "macaddr8", "xml", "tsvector", "tsquery", "jsonpath":
 		return pgerr.Unsupported("the type "+name, "Use text.")
-	case "int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange":
-		return pgerr.Unsupported("the type "+name, "Use two columns for the bounds.")
 	}
 	return nil
 }

@@ -424,6 +424,9 @@ func (p *arrayParser) list(depth int) error {
 			return errArray(p.src, "Unexpected end of input.")
 		}
 		if p.s[0] == '}' && count == 0 {
+			if depth > 0 {
+				return errArray(p.src, "Unexpected \"}\" character.")
+			}
 			break
 		}
 		var err error

@@ -56,6 +56,12 @@ func AppendBinaryBytes(dst []byte, t T, b []byte) []byte {
 	case Record:
 		return appendRecordBinary(dst, b)
 	}
+	switch {
+	case t.IsRange():
+		return appendRangeBinary(dst, t, b)
+	case t.IsMultirange():
+		return appendMultirangeBinary(dst, t, b)
+	}
 	return append(dst, b...)
 }
 
@@ -192,6 +198,12 @@ func parseBinaryBytes(t T, b []byte) (Datum, error) {
 		return parseArrayBinary(t, b)
 	case Record:
 		return parseRecordBinary(t, b)
+	}
+	switch {
+	case t.IsRange():
+		return parseRangeBinary(t, b)
+	case t.IsMultirange():
+		return parseMultirangeBinary(t, b)
 	}
 	s := string(b)
 	if err := CheckText(s); err != nil {

@@ -168,6 +168,12 @@ func appendKeyBytesKind(dst []byte, t T, b []byte) []byte {
 	case Record:
 		return appendRecordKey(dst, b)
 	}
+	switch {
+	case t.IsRange():
+		return appendRangeKey(dst, t, b)
+	case t.IsMultirange():
+		return appendArrayKey(dst, t.RangeType().ArrayType(), b)
+	}
 	return appendEscaped(dst, b)
 }
 
@@ -236,6 +242,9 @@ func DecodeKey(t T, b []byte) (d Datum, rest []byte, ok bool) {
 			dec, rest, ok := DecodeDecimalKey(b)
 			return DecimalDatum(dec), rest, ok
 		case JSONB, Array, Record:
+			return nil, b, false
+		}
+		if t.IsRange() || t.IsMultirange() {
 			return nil, b, false
 		}
 		s, rest, ok := decodeEscaped(b)
@@ -326,6 +335,9 @@ func CompareBytes(t T, a, b []byte) int {
 	case Bpchar:
 		return bytes.Compare(bytes.TrimRight(a, " "), bytes.TrimRight(b, " "))
 	case JSONB, Array, Record:
+		return bytes.Compare(appendKeyBytesKind(nil, t, a), appendKeyBytesKind(nil, t, b))
+	}
+	if t.IsRange() || t.IsMultirange() {
 		return bytes.Compare(appendKeyBytesKind(nil, t, a), appendKeyBytesKind(nil, t, b))
 	}
 	return bytes.Compare(a, b)

@@ -5,7 +5,7 @@ package types
 type Options struct {
 	Zone             *Zone  // nil: UTC
 	DateStyle        string // only ISO, MDY is supported; empty means that
-	IntervalStyle    string // only postgres is supported; empty means that
+	IntervalStyle    string // empty: postgres; or one of the styles in style.go
 	ExtraFloatDigits int    // as PostgreSQL's less one: 0 is shortest round trip, negative loses digits
 	ByteaEscape      bool   // bytea_output = escape instead of hex
 	// Now returns the transaction's time as a timestamptz, for 'now' and 'today'.

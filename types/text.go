@@ -48,6 +48,9 @@ func appendFloat(dst []byte, v float64, size, digits int) []byte {
 		i--
 	}
 	exp, _ := strconv.Atoi(string(e[i+1:]))
+	if exp >= digits && onBoundary(v, size, e[:i], exp) {
+		return appendInside(dst, v, size)
+	}
 	if exp < -4 || exp >= digits {
 		return append(dst, e...)
 	}
@@ -391,7 +394,7 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 	case Timestamptz:
 		return boxRounded(t.Mod)(ParseTimestamptz(s, opt))
 	case Interval:
-		return box(parseInterval(s, t.Mod))
+		return box(parseIntervalStyled(s, t.Mod, opt))
 	case UUID:
 		return box(ParseUUID(s))
 	case JSON:
@@ -414,6 +417,12 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 		return box(ParseRecord(t, s, opt))
 	case Enum:
 		return box(ParseEnum(t, s))
+	}
+	switch {
+	case t.IsRange():
+		return box(ParseRange(t, s, opt))
+	case t.IsMultirange():
+		return box(ParseMultirange(t, s, opt))
 	}
 	return s, nil
 }
@@ -464,10 +473,19 @@ func AppendText(dst []byte, t T, d Datum, opt *Options) []byte {
 	case int64:
 		return AppendTextInt64(dst, t, v, opt)
 	case float32:
+		if opt != nil && opt.ExtraFloatDigits < 0 {
+			return appendFloatDigits(dst, float64(v), 32, 7+opt.ExtraFloatDigits)
+		}
 		return AppendFloat32(dst, v)
 	case float64:
+		if opt != nil && opt.ExtraFloatDigits < 0 {
+			return appendFloatDigits(dst, v, 64, 16+opt.ExtraFloatDigits)
+		}
 		return AppendFloat64(dst, v)
 	case IntervalValue:
+		if opt != nil && opt.IntervalStyle != "" {
+			return AppendIntervalStyle(dst, v, opt.IntervalStyle)
+		}
 		return AppendInterval(dst, v)
 	case UUIDValue:
 		return AppendUUID(dst, v)
@@ -516,6 +534,12 @@ func AppendTextBytes(dst []byte, t T, b []byte, opt *Options) []byte {
 		return AppendArrayText(dst, t, b, opt)
 	case Record:
 		return AppendRecordText(dst, b, opt)
+	}
+	switch {
+	case t.IsRange():
+		return AppendRangeText(dst, t, b, opt)
+	case t.IsMultirange():
+		return AppendMultirangeText(dst, t, b, opt)
 	}
 	return append(dst, b...)
 }

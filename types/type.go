@@ -40,6 +40,19 @@ const (
 	Record // composite: a named type, or a row; the fields are T.Ref's
 	Void
 	Enum // a user's; its labels are T.Ref's
+	// The ranges, then their multiranges in the same order (range.go).
+	Int4range
+	Int8range
+	Numrange
+	Daterange
+	Tsrange
+	Tstzrange
+	Int4multirange
+	Int8multirange
+	Nummultirange
+	Datemultirange
+	Tsmultirange
+	Tstzmultirange
 	numIDs
 )
 
@@ -173,37 +186,49 @@ type info struct {
 }
 
 var infos = [numIDs]info{
-	Unknown:      {"unknown", "unknown", 705, 0, KBytes, -2, 'X'},
-	Bool:         {"boolean", "bool", 16, 1000, KBool, 1, 'B'},
-	Int2:         {"smallint", "int2", 21, 1005, KInt16, 2, 'N'},
-	Int4:         {"integer", "int4", 23, 1007, KInt32, 4, 'N'},
-	Int8:         {"bigint", "int8", 20, 1016, KInt64, 8, 'N'},
-	Float4:       {"real", "float4", 700, 1021, KFloat32, 4, 'N'},
-	Float8:       {"double precision", "float8", 701, 1022, KFloat64, 8, 'N'},
-	Numeric:      {"numeric", "numeric", 1700, 1231, KBytes, -1, 'N'},
-	Text:         {"text", "text", 25, 1009, KBytes, -1, 'S'},
-	Varchar:      {"character varying", "varchar", 1043, 1015, KBytes, -1, 'S'},
-	Bpchar:       {"character", "bpchar", 1042, 1014, KBytes, -1, 'S'},
-	Char:         {`"char"`, "char", 18, 1002, KBytes, 1, 'Z'},
-	Name:         {"name", "name", 19, 1003, KBytes, 64, 'S'},
-	Bytea:        {"bytea", "bytea", 17, 1001, KBytes, -1, 'U'},
-	Date:         {"date", "date", 1082, 1182, KInt32, 4, 'D'},
-	Time:         {"time without time zone", "time", 1083, 1183, KInt64, 8, 'D'},
-	Timestamp:    {"timestamp without time zone", "timestamp", 1114, 1115, KInt64, 8, 'D'},
-	Timestamptz:  {"timestamp with time zone", "timestamptz", 1184, 1185, KInt64, 8, 'D'},
-	Interval:     {"interval", "interval", 1186, 1187, KInterval, 16, 'T'},
-	UUID:         {"uuid", "uuid", 2950, 2951, KUUID, 16, 'U'},
-	JSON:         {"json", "json", 114, 199, KBytes, -1, 'U'},
-	JSONB:        {"jsonb", "jsonb", 3802, 3807, KBytes, -1, 'U'},
-	Oid:          {"oid", "oid", 26, 1028, KInt64, 4, 'N'},
-	Regclass:     {"regclass", "regclass", 2205, 2210, KInt64, 4, 'N'},
-	Regtype:      {"regtype", "regtype", 2206, 2211, KInt64, 4, 'N'},
-	Regproc:      {"regproc", "regproc", 24, 1008, KInt64, 4, 'N'},
-	Regnamespace: {"regnamespace", "regnamespace", 4089, 4090, KInt64, 4, 'N'},
-	Array:        {"anyarray", "anyarray", 2277, 0, KBytes, -1, 'P'},
-	Record:       {"record", "record", 2249, 2287, KBytes, -1, 'P'},
-	Void:         {"void", "void", 2278, 0, KBytes, 4, 'P'},
-	Enum:         {"anyenum", "anyenum", 3500, 0, KInt64, 4, 'E'},
+	Unknown:        {"unknown", "unknown", 705, 0, KBytes, -2, 'X'},
+	Bool:           {"boolean", "bool", 16, 1000, KBool, 1, 'B'},
+	Int2:           {"smallint", "int2", 21, 1005, KInt16, 2, 'N'},
+	Int4:           {"integer", "int4", 23, 1007, KInt32, 4, 'N'},
+	Int8:           {"bigint", "int8", 20, 1016, KInt64, 8, 'N'},
+	Float4:         {"real", "float4", 700, 1021, KFloat32, 4, 'N'},
+	Float8:         {"double precision", "float8", 701, 1022, KFloat64, 8, 'N'},
+	Numeric:        {"numeric", "numeric", 1700, 1231, KBytes, -1, 'N'},
+	Text:           {"text", "text", 25, 1009, KBytes, -1, 'S'},
+	Varchar:        {"character varying", "varchar", 1043, 1015, KBytes, -1, 'S'},
+	Bpchar:         {"character", "bpchar", 1042, 1014, KBytes, -1, 'S'},
+	Char:           {`"char"`, "char", 18, 1002, KBytes, 1, 'Z'},
+	Name:           {"name", "name", 19, 1003, KBytes, 64, 'S'},
+	Bytea:          {"bytea", "bytea", 17, 1001, KBytes, -1, 'U'},
+	Date:           {"date", "date", 1082, 1182, KInt32, 4, 'D'},
+	Time:           {"time without time zone", "time", 1083, 1183, KInt64, 8, 'D'},
+	Timestamp:      {"timestamp without time zone", "timestamp", 1114, 1115, KInt64, 8, 'D'},
+	Timestamptz:    {"timestamp with time zone", "timestamptz", 1184, 1185, KInt64, 8, 'D'},
+	Interval:       {"interval", "interval", 1186, 1187, KInterval, 16, 'T'},
+	UUID:           {"uuid", "uuid", 2950, 2951, KUUID, 16, 'U'},
+	JSON:           {"json", "json", 114, 199, KBytes, -1, 'U'},
+	JSONB:          {"jsonb", "jsonb", 3802, 3807, KBytes, -1, 'U'},
+	Oid:            {"oid", "oid", 26, 1028, KInt64, 4, 'N'},
+	Regclass:       {"regclass", "regclass", 2205, 2210, KInt64, 4, 'N'},
+	Regtype:        {"regtype", "regtype", 2206, 2211, KInt64, 4, 'N'},
+	Regproc:        {"regproc", "regproc", 24, 1008, KInt64, 4, 'N'},
+	Regnamespace:   {"regnamespace", "regnamespace", 4089, 4090, KInt64, 4, 'N'},
+	Array:          {"anyarray", "anyarray", 2277, 0, KBytes, -1, 'P'},
+	Record:         {"record", "record", 2249, 2287, KBytes, -1, 'P'},
+	Void:           {"void", "void", 2278, 0, KBytes, 4, 'P'},
+	Enum:           {"anyenum", "anyenum", 3500, 0, KInt64, 4, 'E'},
+	Int4range:      {"int4range", "int4range", 3904, 3905, KBytes, -1, 'R'},
+	Int8range:      {"int8range", "int8range", 3926, 3927, KBytes, -1, 'R'},
+	Numrange:       {"numrange", "numrange", 3906, 3907, KBytes, -1, 'R'},
+	Daterange:      {"daterange", "daterange", 3912, 3913, KBytes, -1, 'R'},
+	Tsrange:        {"tsrange", "tsrange", 3908, 3909, KBytes, -1, 'R'},
+	Tstzrange:      {"tstzrange", "tstzrange", 3910, 3911, KBytes, -1, 'R'},
+	Int4multirange: {"int4multirange", "int4multirange", 4451, 6150, KBytes, -1, 'R'},
+	Int8multirange: {"int8multirange", "int8multirange", 4536, 6157, KBytes, -1, 'R'},
+	Nummultirange:  {"nummultirange", "nummultirange", 4532, 6151, KBytes, -1, 'R'},
+	Datemultirange: {"datemultirange", "datemultirange", 4535, 6155, KBytes, -1, 'R'},
+	Tsmultirange:   {"tsmultirange", "tsmultirange", 4533, 6152, KBytes, -1, 'R'},
+	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 }
 
 // Kind returns the Go form of t's values.

@@ -6,7 +6,7 @@ import "github.com/streamdb/streamdb/types"
 // that hashing and equality must go through appendCanonical.
 func needsCanonical(t types.T) bool {
 	switch t.ID {
-	case types.Numeric, types.Bpchar, types.JSONB, types.Array, types.Record:
+	case types.Numeric, types.Bpchar, types.JSONB, types.Array, types.Record, types.Numrange, types.Nummultirange:
 		return true
 	}
 	return false
