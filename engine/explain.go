@@ -31,7 +31,7 @@ func (s *Session) explainCommand(p *prepared, st *sql.Explain) error {
 			return nil, "", err
 		}
 		t := &table{cols: p.cols}
-		for _, l := range planner.Explain(root) {
+		for _, l := range planner.Explain(root, s.eng.relationBytes) {
 			t.add(l)
 		}
 		return t.chunk(), "EXPLAIN", nil

@@ -11,9 +11,11 @@ import (
 )
 
 // Explain describes a plan as an indented tree, in the manner of PostgreSQL.
-// Streaming plans also show what is known of each stream.
-func Explain(n plan.Node) []string {
-	e := &explainer{}
+// Streaming plans also show what is known of each stream, what each operator keeps
+// and a warning where that or a change is costly; bytes estimates the sizes of
+// relations and may be nil.
+func Explain(n plan.Node, bytes func(rel uint32) int64) []string {
+	e := &explainer{est: &estimator{bytes: bytes, rows: map[plan.Node]float64{}}}
 	switch n.(type) {
 	case *plan.Materialize, *plan.Sink:
 		e.stream = true
@@ -24,6 +26,7 @@ func Explain(n plan.Node) []string {
 
 type explainer struct {
 	stream bool
+	est    *estimator
 	lines  []string
 }
 
@@ -31,6 +34,10 @@ func (e *explainer) node(n plan.Node, first, rest string) {
 	title, details := describe(n)
 	if e.stream {
 		title += e.props(n)
+		details = append(details, e.stateLines(n)...)
+		if w := warning(n); w != "" {
+			details = append(details, w)
+		}
 	}
 	e.lines = append(e.lines, first+title)
 	for _, d := range details {
@@ -41,22 +48,16 @@ func (e *explainer) node(n plan.Node, first, rest string) {
 	}
 }
 
-// props names what makes an operator's state cheaper.
+// props names what comes out of a node, and its key.
 func (e *explainer) props(n plan.Node) string {
 	switch n.(type) {
 	case *plan.Exchange, *plan.Materialize, *plan.Sink:
 		return ""
 	}
 	p := n.Props()
-	var parts []string
-	if p.AppendOnly {
-		parts = append(parts, "append-only")
-	}
+	parts := []string{streamKind(p)}
 	if len(p.Keys) > 0 {
 		parts = append(parts, "key: "+colNames(n.Schema(), p.Keys[0]))
-	}
-	if len(parts) == 0 {
-		return ""
 	}
 	return "  [" + strings.Join(parts, ", ") + "]"
 }

@@ -85,7 +85,7 @@ func explain(c *catalog.Catalog, mode, text string) string {
 			if err != nil {
 				return describeError(err)
 			}
-			return strings.Join(Explain(r.Root), "\n") + "\n"
+			return strings.Join(Explain(r.Root, nil), "\n") + "\n"
 		}
 		r, err := p.PlanQuery(s)
 		if err != nil {
@@ -95,7 +95,7 @@ func explain(c *catalog.Catalog, mode, text string) string {
 		for _, c := range r.Columns {
 			cols = append(cols, c.Name+" "+c.Typ.String())
 		}
-		out := strings.Join(Explain(r.Root), "\n") + "\n"
+		out := strings.Join(Explain(r.Root, nil), "\n") + "\n"
 		if mode == "types" {
 			out = strings.Join(cols, ", ") + "\n"
 			for i, t := range r.ParamTypes {
@@ -138,7 +138,7 @@ func describeError(err error) string {
 }
 
 func describeDML(m *Mutation) string {
-	out := strings.Join(Explain(m.Source), "\n") + "\n"
+	out := strings.Join(Explain(m.Source, nil), "\n") + "\n"
 	for i, c := range m.Checks {
 		out += fmt.Sprintf("Check %s: %s\n", m.Table.Checks[i].Name, exprText(c, m.RowSchema()))
 	}

@@ -215,7 +215,7 @@ func (b *sqlBench) oneOffs(ctx context.Context, quiet bool) ([]oneOff, error) {
 			}
 			theirs, theirCPU = append(theirs, t), append(theirCPU, cpu)
 		}
-		r.Plan, r.Ours, r.OursCPU, r.Theirs, r.TheirCPU = median(plan), median(ours), median(oursCPU), median(theirs), median(theirCPU)
+		r.Plan, r.Ours, r.OursCPU, r.Theirs, r.TheirCPU = median(plan), median(ours), median(oursCPU), median(theirs), mean(theirCPU)
 		say(quiet, "%-5s %6d %9.2f %12.1f %12.1f %12.1f %12.1f %7.2f %s\n", r.Query, r.Rows, r.Plan, r.Ours, r.OursCPU, r.Theirs, r.TheirCPU, r.Ours/r.Theirs, r.Wrong)
 		out = append(out, r)
 	}
