@@ -84,6 +84,8 @@ type treeNode struct {
 	pass   func(Watermark) error
 	done   bool
 	sealed bool
+	loop   *loop // the innermost recursion whose base or step the node is in
+	path   *loop // the recursion whose rows reach the node through its step
 }
 
 // starter is implemented by operators that emit without input.
@@ -104,34 +106,40 @@ func Build(root plan.Node, ctx *BuildCtx) (*Tree, error) {
 	}
 	t := &Tree{ctx: ctx}
 	var err error
-	t.root, err = t.build(root, nil, 0)
+	t.root, err = t.build(root, nil, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *Tree) build(p plan.Node, parent *treeNode, side int) (*treeNode, error) {
-	n := &treeNode{id: len(t.nodes), plan: p, parent: parent, side: side}
+func (t *Tree) build(p plan.Node, parent *treeNode, side int, in *loop) (*treeNode, error) {
+	n := &treeNode{id: len(t.nodes), plan: p, parent: parent, side: side, loop: in}
 	t.nodes = append(t.nodes, n)
 	kids := p.Children()
-	switch p.(type) {
+	switch p := p.(type) {
 	case *plan.Scan, *plan.Exchange:
 		kids = nil
 		t.inputs = append(t.inputs, n)
 	case *plan.Apply:
 		kids = kids[:1] // the right side is run by RunSub
+	case *plan.Recursive:
+		in = t.newLoop(n, p)
 	}
 	for i, k := range kids {
-		kid, err := t.build(k, n, i)
+		kid, err := t.build(k, n, i, in)
 		if err != nil {
 			return nil, err
 		}
 		n.kids = append(n.kids, kid)
 	}
+	n.enclose()
 	var err error
-	if n.op, err = newOperator(p, &opBase{ctx: t.ctx, op: n.id, name: nodeName(p)}); err != nil {
+	if n.op, err = newOperator(p, &opBase{ctx: t.context(n), op: n.id, name: nodeName(p)}); err != nil {
 		return nil, err
+	}
+	if r, ok := n.op.(looper); ok {
+		r.drive(in)
 	}
 	if l, ok := n.op.(*limit); ok {
 		l.boundSort(n.kids[0])
@@ -185,7 +193,7 @@ func interruptible(stop func() error, emit Emit) Emit {
 // newOperator makes the operator of one node; nil for inputs.
 func newOperator(p plan.Node, b *opBase) (Operator, error) {
 	switch p := p.(type) {
-	case *plan.Scan, *plan.Exchange:
+	case *plan.Scan, *plan.Exchange, *plan.WorkTable:
 		return nil, nil
 	case *plan.Values:
 		return newValues(p, b)
@@ -211,6 +219,8 @@ func newOperator(p plan.Node, b *opBase) (Operator, error) {
 		return newApply(p, b)
 	case *plan.SetOp:
 		return newSetOp(p, b), nil
+	case *plan.Recursive:
+		return newRecursive(p, b), nil
 	case *plan.TopN:
 		return newTopN(p, b)
 	case *plan.Sort:
@@ -279,7 +289,7 @@ func (t *Tree) Start() error {
 	// Only now, as ending a leaf seals operators above it, which must have started.
 	for _, n := range t.post {
 		if n.op != nil && len(n.kids) == 0 {
-			if err := t.end(n); err != nil {
+			if err := t.ended(n); err != nil {
 				return err
 			}
 		}
@@ -295,7 +305,7 @@ func (t *Tree) Advance(in int, w Watermark) error { return t.inputs[in].pass(w) 
 
 // EndInput tells a one-off query that an input is exhausted, so that operators
 // all of whose inputs have ended can emit and free their memory.
-func (t *Tree) EndInput(in int) error { return t.end(t.inputs[in]) }
+func (t *Tree) EndInput(in int) error { return t.ended(t.inputs[in]) }
 
 func (t *Tree) end(n *treeNode) error {
 	for !n.done {
@@ -310,7 +320,7 @@ func (t *Tree) end(n *treeNode) error {
 		if up == nil {
 			return nil
 		}
-		if e, ok := up.op.(ender); ok {
+		if e, ok := up.op.(ender); ok && t.context(up).Batch {
 			if err := e.EndInput(n.side, up.emit); err != nil && err != ErrDone {
 				return err
 			}
@@ -329,8 +339,8 @@ func (t *Tree) end(n *treeNode) error {
 // input.
 func (t *Tree) Seal(e types.Epoch) error {
 	for _, n := range t.post {
-		if n.op == nil || n.sealed {
-			continue
+		if n.op == nil || n.sealed || t.ctx.Batch && n.path != nil {
+			continue // the path of a recursion is sealed by its operator
 		}
 		if err := n.op.Seal(e, n.emit); err != nil && err != ErrDone {
 			return err

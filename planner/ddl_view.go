@@ -53,7 +53,11 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	if cols, err = outputNames(cols, s.Columns); err != nil {
 		return nil, err
 	}
-	return &catalog.View{Head: h, Query: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(cols),
+	text := s.QueryText
+	if text == "" { // CREATE RECURSIVE VIEW
+		text = sql.Format(s.Query)
+	}
+	return &catalog.View{Head: h, Query: text, Definition: sql.Format(s), Columns: viewColumns(cols),
 		DependsOn: b.dependencies(), SearchPath: b.searchPath()}, nil
 }
 

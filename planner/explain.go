@@ -113,6 +113,13 @@ func describe(n plan.Node) (string, []string) {
 			word += " All"
 		}
 		return word, nil
+	case *plan.Recursive:
+		if n.All {
+			return "Recursive Union All", nil
+		}
+		return "Recursive Union", nil
+	case *plan.WorkTable:
+		return "WorkTable Scan on " + sql.QuoteIdent(n.Name) + " " + colNames(n.Out, all(len(n.Out))), nil
 	case *plan.TopN:
 		return describeTopN(n)
 	case *plan.Sort:

@@ -16,6 +16,7 @@ type aggItem struct {
 	order    []sortExpr
 	typ      types.T
 	key      string
+	at       sql.Node
 }
 
 // sortExpr is an ORDER BY key before it has a column.
@@ -78,7 +79,7 @@ func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 		}
 		return nil, b.errAt(e, pgerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function")
 	}
-	item := &aggItem{distinct: e.Distinct}
+	item := &aggItem{distinct: e.Distinct, at: e}
 	if err := b.aggOrder(&inner, e, item); err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	}
 	rel, err := b.relation(te.Name, te)
 	if err != nil {
-		return nil, err
+		return nil, notInSight(err, te.Name.Name, outer.ctes)
 	}
 	h := rel.Header()
 	if v, ok := rel.(*catalog.View); ok {

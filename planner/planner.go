@@ -75,6 +75,9 @@ func (b *binder) optimize(n plan.Node) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n, err = b.iterate(n); err != nil {
+		return nil, err
+	}
 	n = b.foldConstants(n)
 	n = factorDisjunctions(n)
 	n = pushFilters(n)
@@ -85,6 +88,7 @@ func (b *binder) optimize(n plan.Node) (plan.Node, error) {
 	n = mergeProjects(n)
 	if !b.stream {
 		n = b.chooseLookups(n)
+		n = cutRecursion(n)
 	}
 	return n, nil
 }
@@ -155,6 +159,8 @@ type binder struct {
 	// needWitness: the row of an item was asked for that an outer join can leave
 	// out; witness: outer joins are to have columns that tell (expr_row.go).
 	needWitness, witness bool
+	// recursions numbers the recursive queries.
+	recursions int
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

@@ -33,22 +33,6 @@ type bound struct {
 	at []sql.Node
 }
 
-// cteEnv is the list of common table expressions in sight, newest first.
-type cteEnv struct {
-	next *cteEnv
-	cte  *cte
-}
-
-type cte struct {
-	name  string
-	node  plan.Node
-	cols  []plan.Column
-	depth int // of the scope its plan sees as level 1
-	size  int
-	rec   bool // recursive: its own query is being bound
-	mute  bool // a data-modifying statement without RETURNING
-}
-
 // query binds a query under outer. ORDER BY without LIMIT has no effect unless
 // mode says so, since relations are multisets.
 func (b *binder) query(q *sql.Select, outer *scope, mode queryMode) (plan.Node, []plan.Column, error) {
@@ -104,121 +88,6 @@ func (b *binder) boundQuery(q *sql.Select, outer *scope, mode queryMode) (*bound
 	return r, b.limit(q, outer, env, r, mode)
 }
 
-func outerEnv(outer *scope) *cteEnv {
-	if outer == nil {
-		return nil
-	}
-	return outer.ctes
-}
-
-// withClause binds the common table expressions of a WITH clause. Statements that
-// change data may stand in that of the whole statement only.
-func (b *binder) withClause(w *sql.With, outer *scope, top bool) (*cteEnv, error) {
-	env := outerEnv(outer)
-	if w == nil {
-		return env, nil
-	}
-	seen := map[string]bool{}
-	for _, c := range w.CTEs {
-		if seen[c.Name] {
-			return nil, b.errAt(c, pgerr.DuplicateAlias, "WITH query name \"%s\" specified more than once", c.Name)
-		}
-		seen[c.Name] = true
-		q, ok := c.Query.(*sql.Select)
-		if !ok {
-			if !top {
-				return nil, b.errAt(c, pgerr.FeatureNotSupported, "WITH clause containing a data-modifying statement must be at the top level")
-			}
-			m, err := b.withMutation(c, env)
-			if err != nil {
-				return nil, err
-			}
-			env = &cteEnv{env, m}
-			continue
-		}
-		if w.Recursive && mentions(q, c.Name) {
-			return nil, b.unsupported(c, "WITH RECURSIVE", "Write out a fixed number of steps with UNION ALL.")
-		}
-		// The definition sees what the query itself sees, and earlier definitions.
-		var sc *scope
-		if outer != nil {
-			o := *outer
-			o.ctes = env
-			sc = &o
-		} else {
-			sc = &scope{ctes: env}
-		}
-		before := b.nodes
-		n, cols, err := b.query(q, sc, queryMode{})
-		if err != nil {
-			return nil, err
-		}
-		if outer == nil {
-			n = lowerOuter(n)
-		}
-		if len(c.Columns) > len(cols) {
-			return nil, b.errAt(c, pgerr.InvalidColumnReference, "WITH query \"%s\" has %d columns available but %d columns specified", c.Name, len(cols), len(c.Columns))
-		}
-		cols = slices.Clone(cols)
-		for i, name := range c.Columns {
-			cols[i].Name = name
-		}
-		env = &cteEnv{env, &cte{name: c.Name, node: n, cols: cols, depth: outer.depth(), size: b.nodes - before}}
-	}
-	return env, nil
-}
-
-// cteRef binds a reference to a common table expression; nil when there is none
-// of the name.
-func (b *binder) cteRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
-	for e := outer.ctes; e != nil; e = e.next {
-		c := e.cte
-		if c.name != te.Name.Name {
-			continue
-		}
-		if c.mute {
-			return nil, b.errAt(te, pgerr.FeatureNotSupported, "WITH query \"%s\" does not have a RETURNING clause", c.name)
-		}
-		if err := b.grow(c.size, te); err != nil {
-			return nil, err
-		}
-		it, err := b.alias(te.Alias, c.name, c.cols, te)
-		if err != nil {
-			return nil, err
-		}
-		return &fromPart{node: shiftOuter(c.node, outer.depth()-c.depth), items: []*rangeItem{it}}, nil
-	}
-	return nil, nil
-}
-
-// mentions reports whether a query names a table called name, to find out which
-// queries of WITH RECURSIVE are recursive. It may err towards yes.
-func mentions(q *sql.Select, name string) bool {
-	if q == nil {
-		return false
-	}
-	for _, t := range q.From {
-		if tableMentions(t, name) {
-			return true
-		}
-	}
-	return mentions(q.Left, name) || mentions(q.Right, name)
-}
-
-func tableMentions(t sql.TableExpr, name string) bool {
-	switch t := t.(type) {
-	case *sql.TableRef:
-		return t.Name.Schema == "" && t.Name.Name == name
-	case *sql.SubqueryTable:
-		return mentions(t.Query, name)
-	case *sql.JoinTable:
-		return tableMentions(t.Left, name) || tableMentions(t.Right, name)
-	case *sql.WindowTable:
-		return tableMentions(t.Table, name)
-	}
-	return false
-}
-
 // setOperation binds UNION, INTERSECT and EXCEPT. A left-leaning chain of UNION
 // ALL becomes one node.
 func (b *binder) setOperation(q *sql.Select, outer *scope, env *cteEnv, mode queryMode) (*bound, error) {
@@ -227,28 +96,11 @@ func (b *binder) setOperation(q *sql.Select, outer *scope, env *cteEnv, mode que
 		return nil, err
 	}
 	word := [...]string{sql.Union: "UNION", sql.Intersect: "INTERSECT", sql.Except: "EXCEPT"}[q.Op]
+	exprs, out, err := b.unifyArms(q, arms, word)
+	if err != nil {
+		return nil, err
+	}
 	first := arms[0]
-	for i, a := range arms[1:] {
-		if len(a.cols) != len(first.cols) {
-			return nil, b.errAt(firstPlace(a, arms[i+1].at, q), pgerr.SyntaxError, "each %s query must have the same number of columns", word)
-		}
-	}
-	out := make([]plan.Column, len(first.cols))
-	exprs := make([][]expr.Expr, len(arms))
-	for c := range out {
-		es := make([]expr.Expr, len(arms))
-		for i, a := range arms {
-			es[i] = columnOrLiteral(a, c)
-		}
-		us, t, err := b.unify(es, word, func(i int) sql.Node { return arms[i].at[c] }, q)
-		if err != nil {
-			return nil, err
-		}
-		out[c] = plan.Column{Name: first.cols[c].Name, Typ: t}
-		for i := range arms {
-			exprs[i] = append(exprs[i], us[i])
-		}
-	}
 	nodes := make([]plan.Node, len(arms))
 	for i, a := range arms {
 		nodes[i] = &plan.Project{Input: a.node, Exprs: exprs[i], Out: out}
@@ -279,9 +131,37 @@ func (b *binder) setOperation(q *sql.Select, outer *scope, env *cteEnv, mode que
 	return r, b.checkOutputOrder(q, r)
 }
 
+// unifyArms finds the columns of a set operation and, for each arm, the
+// expressions that make its rows of them.
+func (b *binder) unifyArms(q *sql.Select, arms []*bound, word string) ([][]expr.Expr, []plan.Column, error) {
+	first := arms[0]
+	for i, a := range arms[1:] {
+		if len(a.cols) != len(first.cols) {
+			return nil, nil, b.errAt(firstPlace(a, arms[i+1].at, q), pgerr.SyntaxError, "each %s query must have the same number of columns", word)
+		}
+	}
+	out := make([]plan.Column, len(first.cols))
+	exprs := make([][]expr.Expr, len(arms))
+	for c := range out {
+		es := make([]expr.Expr, len(arms))
+		for i, a := range arms {
+			es[i] = columnOrLiteral(a, c)
+		}
+		us, t, err := b.unify(es, word, func(i int) sql.Node { return arms[i].at[c] }, q)
+		if err != nil {
+			return nil, nil, err
+		}
+		out[c] = plan.Column{Name: first.cols[c].Name, Typ: t}
+		for i := range arms {
+			exprs[i] = append(exprs[i], us[i])
+		}
+	}
+	return exprs, out, nil
+}
+
 func firstPlace(a *bound, at []sql.Node, q *sql.Select) sql.Node {
 	if len(at) > 0 && at[0] != nil {
-		return at[0]
+		return leftmost(at[0])
 	}
 	return q
 }
@@ -307,28 +187,27 @@ func (b *binder) setArms(q *sql.Select, outer *scope, env *cteEnv) ([]*bound, er
 	}
 	list = append(list, left)
 	slices.Reverse(list)
-	sc := &scope{ctes: env}
-	if outer != nil {
-		o := *outer
-		o.ctes = env
-		sc = &o
-	}
 	arms := make([]*bound, len(list))
 	for i, s := range list {
-		r, err := b.boundQuery(s, sc, queryMode{keepUnknown: true})
-		if err != nil {
+		var err error
+		if arms[i], err = b.setArm(s, outer, env); err != nil {
 			return nil, err
 		}
-		r.node = narrowTo(r.node, len(r.cols))
-		if outer == nil {
-			r.node = lowerOuter(r.node)
-		}
-		if err := b.grow(1, s); err != nil {
-			return nil, err
-		}
-		arms[i] = r
 	}
 	return arms, nil
+}
+
+// setArm binds one input of a set operation.
+func (b *binder) setArm(q *sql.Select, outer *scope, env *cteEnv) (*bound, error) {
+	r, err := b.boundQuery(q, under(outer, env), queryMode{keepUnknown: true})
+	if err != nil {
+		return nil, err
+	}
+	r.node = narrowTo(r.node, len(r.cols))
+	if outer == nil {
+		r.node = lowerOuter(r.node)
+	}
+	return r, b.grow(1, q)
 }
 
 // distinct removes duplicate rows.
@@ -346,7 +225,7 @@ func (b *binder) checkEquality(cols []plan.Column, at []sql.Node) error {
 		if c.Typ.ID == types.JSON || c.Typ.ID == types.Void {
 			err := pgerr.New(pgerr.UndefinedFunction, "could not identify an equality operator for type %s", c.Typ.Base())
 			if i < len(at) {
-				return b.placed(err, at[i])
+				return b.placed(err, leftmost(at[i]))
 			}
 			return err
 		}

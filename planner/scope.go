@@ -47,8 +47,9 @@ type rangeItem struct {
 	// order is the ORDER BY of a subquery that is the whole FROM clause. A relation
 	// has no order, but PostgreSQL keeps it for what reads the rows as they come,
 	// and queries rely on that.
-	order  []expr.SortKey
-	scalar bool // a function of one column: its name is also the column's value
+	order   []expr.SortKey
+	selfRef bool // a recursive query's reference to itself
+	scalar  bool // a function of one column: its name is also the column's value
 	// nullable: an outer join may put NULLs in the place of the item's row. Then
 	// witness, if not nil, is a column that is NULL exactly in that case.
 	nullable bool

@@ -56,7 +56,7 @@ func (b *binder) selectOnce(q *sql.Select, outer *scope, env *cteEnv, mode query
 	if s.node, err = b.fromList(q.From, s.sc); err != nil {
 		return nil, err
 	}
-	steps := []func() error{s.where, s.bindTargets, s.bindGroups, s.bindHaving, s.bindOrder, s.bindDistinctOn,
+	steps := []func() error{s.where, s.bindTargets, s.bindGroups, s.bindHaving, s.bindOrder, s.bindDistinctOn, s.noAggregates,
 		func() error { s.inheritOrder(mode); return nil },
 		func() error { return s.settle(mode) }, s.group, s.window, s.project, s.distinct}
 	for _, f := range steps {

@@ -180,6 +180,10 @@ func placed(n plan.Node) (plan.Node, spread) {
 		return &plan.SetOp{Kind: n.Kind, All: n.All, Left: l, Right: r}, spread{keys: keys}
 	case *plan.Union:
 		return placeUnion(n)
+	case *plan.Recursive:
+		// The iterations of an epoch follow one another, at one instance.
+		base, sp := placed(n.Base)
+		return plan.WithChildren(n, []plan.Node{single(base, sp), placeStep(n.Step, n.ID)}), spread{single: true}
 	}
 	in, sp := placed(n.Children()[0])
 	switch n := n.(type) {
@@ -217,6 +221,21 @@ func placed(n plan.Node) (plan.Node, spread) {
 		return plan.WithChildren(n, []plan.Node{in}), sp
 	}
 	return plan.WithChildren(n, []plan.Node{in}), sp
+}
+
+// placeStep brings what the step of a recursion reads besides its own rows to
+// where these are.
+func placeStep(n plan.Node, id int) plan.Node {
+	if !readsLoop(n, id) {
+		in, sp := placed(n)
+		return single(in, sp)
+	}
+	ch := n.Children()
+	out := make([]plan.Node, len(ch))
+	for i, c := range ch {
+		out[i] = placeStep(c, id)
+	}
+	return plan.WithChildren(n, out)
 }
 
 func partitioned(n plan.Node, part []int, in plan.Node, sp spread) (plan.Node, spread) {

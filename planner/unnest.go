@@ -9,30 +9,69 @@ import (
 
 // unnester rewrites a plan that refers to columns of a row around it into one
 // that computes its rows for all values of these columns at once.
+//
+// With loop set it does the same for the step of a recursion: the domain is then
+// the iterations, and the rows that bring it along are those of the work table.
 type unnester struct {
 	b    *binder
 	cols []int     // the outer columns, sorted
 	left plan.Node // the node whose columns they are
+	loop int       // of a plan.Recursive; 0: none
+	// works are the recursions whose rows have the domain's columns.
+	works []int
 }
 
 // domain is D: the distinct values of the outer columns.
-func (u *unnester) domain() plan.Node { return distinct(pick(u.left, u.cols)) }
+func (u *unnester) domain() plan.Node {
+	if u.loop != 0 {
+		return iterations(u.left)
+	}
+	return distinct(pick(u.left, u.cols))
+}
+
+// needs reports whether a plan's rows depend on the domain.
+func (u *unnester) needs(n plan.Node) bool {
+	if u.loop != 0 {
+		return readsLoop(n, u.loop)
+	}
+	return refersToLevel(n, 1) || slices.ContainsFunc(u.works, func(id int) bool { return readsLoop(n, id) })
+}
+
+// needsIn is needs for an expression.
+func (u *unnester) needsIn(e expr.Expr) bool { return u.loop == 0 && refersLevel1(e) }
+
+// lower is a plan that does not depend on the domain, taken out of the row around.
+func (u *unnester) lower(n plan.Node) plan.Node {
+	if u.loop != 0 {
+		return n
+	}
+	return lowerOuter(n)
+}
 
 // at is the place of outer column c among the domain's columns.
 func (u *unnester) at(c int) int { return slices.Index(u.cols, c) }
 
 // expr makes the outer references of e columns behind base.
 func (u *unnester) expr(e expr.Expr, base int) expr.Expr {
+	if u.loop != 0 {
+		return e
+	}
 	return outerToCols(e, func(c int) int { return base + u.at(c) })
 }
 
 // unnest returns n with the domain's columns added at its right.
 func (u *unnester) unnest(n plan.Node) (plan.Node, bool) {
-	if !refersToLevel(n, 1) {
-		return &plan.Join{Kind: plan.Inner, Left: lowerOuter(n), Right: u.domain()}, true
+	if !u.needs(n) {
+		return &plan.Join{Kind: plan.Inner, Left: u.lower(n), Right: u.domain()}, true
 	}
 	width := len(n.Schema())
 	switch n := n.(type) {
+	case *plan.WorkTable:
+		return u.workTable(n), true
+	case *plan.Recursive:
+		return u.recursive(n)
+	case *plan.Apply:
+		return u.apply(n)
 	case *plan.Filter:
 		if r, ok := u.substituted(n); ok {
 			return r, true
@@ -111,7 +150,7 @@ func (u *unnester) addDomain(es []expr.Expr, out []plan.Column, in plan.Node, ba
 // the place of the domain's column. Rows for values outside of the domain are
 // computed too and find no partner later.
 func (u *unnester) substituted(f *plan.Filter) (plan.Node, bool) {
-	if refersToLevel(f.Input, 1) {
+	if u.loop != 0 || u.needs(f.Input) {
 		return nil, false
 	}
 	sub := make([]expr.Expr, len(u.cols))
@@ -196,8 +235,8 @@ func (u *unnester) tableFunc(n *plan.TableFunc) (plan.Node, bool) {
 
 func (u *unnester) join(n *plan.Join) (plan.Node, bool) {
 	nl, nr, nd := len(n.Left.Schema()), len(n.Right.Schema()), len(u.cols)
-	lref, rref := refersToLevel(n.Left, 1), refersToLevel(n.Right, 1)
-	cref := n.Residual != nil && refersLevel1(n.Residual)
+	lref, rref := u.needs(n.Left), u.needs(n.Right)
+	cref := n.Residual != nil && u.needsIn(n.Residual)
 	semi := n.Kind == plan.Semi || n.Kind == plan.Anti || n.Kind == plan.NullAnti
 	if n.Kind == plan.Full || n.Kind == plan.NullAnti && (rref || cref) {
 		return nil, false
@@ -211,14 +250,14 @@ func (u *unnester) join(n *plan.Join) (plan.Node, bool) {
 			return nil, false
 		}
 	} else {
-		out.Left = lowerOuter(n.Left)
+		out.Left = u.lower(n.Left)
 	}
 	if doRight {
 		if out.Right, ok = u.unnest(n.Right); !ok {
 			return nil, false
 		}
 	} else {
-		out.Right = lowerOuter(n.Right)
+		out.Right = u.lower(n.Right)
 	}
 	newLeft := len(out.Left.Schema())
 	dom := nl // where the domain's columns are in the joined row
@@ -232,7 +271,7 @@ func (u *unnester) join(n *plan.Join) (plan.Node, bool) {
 			}
 			return i
 		})
-		out.Residual = outerToCols(e, func(c int) int { return dom + u.at(c) })
+		out.Residual = u.expr(e, dom)
 	}
 	if doLeft && doRight {
 		out.LeftKeys, out.RightKeys = slices.Clone(out.LeftKeys), slices.Clone(out.RightKeys)

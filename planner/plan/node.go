@@ -176,6 +176,29 @@ type TopN struct {
 	RankCol       bool
 }
 
+// Recursive is WITH RECURSIVE: the rows of Base, and then those that Step yields
+// over the rows that the iteration before yielded, until an iteration yields
+// none. Step reads them as a WorkTable of the same ID. Without All an iteration
+// yields only rows that no earlier one did.
+//
+// Once the plan is decorrelated (planner.iterate), rows within Step carry the
+// number of their iteration as a last column that is not in Out: those of the
+// WorkTable their own, those of Step that of the row they come from.
+type Recursive struct {
+	Base, Step Node
+	ID         int
+	All        bool
+	Out        []Column
+}
+
+// WorkTable is the rows of the last iteration of the enclosing Recursive of the
+// same ID.
+type WorkTable struct {
+	ID   int
+	Name string // of the common table expression
+	Out  []Column
+}
+
 // Sort orders the output of a one-off query. It is only ever at the root or
 // under a Limit or a Project at the root.
 type Sort struct {

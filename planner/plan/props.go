@@ -190,6 +190,27 @@ func (n *SetOp) Props() Props {
 	return Props{ao, normalise(keys)}
 }
 
+// Props: what the step does to its rows decides whether any is ever taken away.
+// Without ALL the whole row is unique.
+func (n *Recursive) Props() Props {
+	p := Props{AppendOnly: n.Base.Props().AppendOnly && n.Step.Props().AppendOnly}
+	if !n.All {
+		p.Keys = [][]int{firstColumns(len(n.Out))}
+	}
+	return p
+}
+
+// Props: a row leaves its iteration when it comes to appear in an earlier one.
+func (n *WorkTable) Props() Props { return Props{} }
+
+func firstColumns(n int) []int {
+	cols := make([]int, n)
+	for i := range cols {
+		cols[i] = i
+	}
+	return cols
+}
+
 // Props: rows fall out when better ones come.
 func (n *TopN) Props() Props {
 	keys := slices.Clone(n.Input.Props().Keys)

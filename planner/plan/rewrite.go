@@ -38,6 +38,8 @@ func WithChildren(n Node, ch []Node) Node {
 		return &Union{ch, n.Out}
 	case *SetOp:
 		return &SetOp{n.Kind, n.All, ch[0], ch[1]}
+	case *Recursive:
+		return &Recursive{ch[0], ch[1], n.ID, n.All, n.Out}
 	case *TopN:
 		c := *n
 		c.Input = ch[0]

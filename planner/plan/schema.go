@@ -22,6 +22,8 @@ func (n *Join) Schema() []Column       { return appendSchema(nil, n) }
 func (n *Aggregate) Schema() []Column  { return n.Out }
 func (n *Union) Schema() []Column      { return n.Out }
 func (n *SetOp) Schema() []Column      { return n.Left.Schema() }
+func (n *Recursive) Schema() []Column  { return n.Out }
+func (n *WorkTable) Schema() []Column  { return n.Out }
 func (n *TopN) Schema() []Column {
 	if n.RankCol {
 		return concat(n.Input.Schema(), []Column{{"row_number", types.TInt8}})
@@ -91,6 +93,8 @@ func (n *Join) Children() []Node        { return []Node{n.Left, n.Right} }
 func (n *Aggregate) Children() []Node   { return []Node{n.Input} }
 func (n *Union) Children() []Node       { return n.Inputs }
 func (n *SetOp) Children() []Node       { return []Node{n.Left, n.Right} }
+func (n *Recursive) Children() []Node   { return []Node{n.Base, n.Step} }
+func (n *WorkTable) Children() []Node   { return nil }
 func (n *TopN) Children() []Node        { return []Node{n.Input} }
 func (n *Sort) Children() []Node        { return []Node{n.Input} }
 func (n *Limit) Children() []Node       { return []Node{n.Input} }
