@@ -294,6 +294,9 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	if e.Over != nil {
 		return b.windowCall(ec, e)
 	}
+	if isHypothetical(e) {
+		return b.hypothetical(ec, e)
+	}
 	if isWindowOnly(e.Name) && !(expr.HasAgg(e.Name) && e.WithinGroup) {
 		return nil, b.errAt(e, pgerr.WrongObjectType, "window function %s requires an OVER clause", e.Name)
 	}

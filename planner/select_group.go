@@ -399,9 +399,9 @@ func (s *selection) maskedSet(a *plan.Aggregate, set groupSet, keyCols []int, sc
 	return p
 }
 
-// toGroups rewrites the outputs from the FROM row to the grouped row. A constant
-// is a key only where it is a whole output, and only the first such output:
-// grouping sets then make it NULL. Anywhere else it keeps its value.
+// toGroups rewrites the outputs from the FROM row to the grouped row. What is the
+// same for all rows is a key only where it is a whole output, and only the first
+// such output: grouping sets then make it NULL. Anywhere else it keeps its value.
 func (s *selection) toGroups(keys []string) error {
 	at := map[string]int{}
 	computed := false
@@ -428,7 +428,7 @@ func (s *selection) toGroups(keys []string) error {
 			case *groupingRef:
 				return &expr.Col{Index: len(keys) + len(s.aggs) + y.index, Typ: types.TInt4}, true
 			case *subRef:
-				if i, ok := at[exprKey(y)]; ok {
+				if i, ok := at[exprKey(y)]; ok && !s.sameForAll(y) {
 					return &expr.Col{Index: i, Typ: y.typ}, true
 				}
 				return s.groupSubquery(y, at, rewrite, &first), true
@@ -443,7 +443,7 @@ func (s *selection) toGroups(keys []string) error {
 			case *expr.Const, *winRef:
 				return x, true
 			}
-			if computed && !isConstant(x) {
+			if computed && !s.sameForAll(x) {
 				if i, ok := at[exprKey(x)]; ok {
 					return &expr.Col{Index: i, Typ: x.Type()}, true
 				}
@@ -454,7 +454,7 @@ func (s *selection) toGroups(keys []string) error {
 	constants := map[int]bool{}
 	for i := range s.targets {
 		e := s.targets[i].e
-		if k, ok := at[exprKey(e)]; ok && isConstant(e) && !constants[k] {
+		if k, ok := at[exprKey(e)]; ok && s.sameForAll(e) && !constants[k] {
 			constants[k] = true
 			s.targets[i].e = &expr.Col{Index: k, Typ: e.Type()}
 			continue
@@ -470,7 +470,28 @@ func (s *selection) toGroups(keys []string) error {
 	return first
 }
 
-// isConstant tells that e has the same value for all rows.
+// sameForAll tells that e has the same value for all rows: a constant, or under
+// several grouping sets, where it matters, also a subquery that refers to nothing
+// around it.
+func (s *selection) sameForAll(e expr.Expr) bool {
+	if isConstant(e) || len(s.groups) < 2 {
+		return isConstant(e)
+	}
+	same := true
+	expr.Walk(e, func(x expr.Expr) bool {
+		switch x := x.(type) {
+		case *subRef:
+			same = same && !correlated(x.node) && (x.cmp == nil || isConstant(x.cmp))
+			return false
+		case *expr.Col, *expr.Outer, *expr.Param, *aggRef, *winRef, *groupingRef:
+			same = false
+		}
+		return same
+	})
+	return same
+}
+
+// isConstant tells that e is made of constants.
 func isConstant(e expr.Expr) bool {
 	constant := true
 	expr.Walk(e, func(x expr.Expr) bool {

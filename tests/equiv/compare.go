@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // difference is empty when the answers agree as multisets. Its first line says
 // what kind of difference it is. shown reports answers that agree except for
-// the trailing zeros of numbers.
+// the trailing zeros of numbers and the last digits of floating point ones.
 func difference(want, got *answer) (diff string, shown bool) {
 	if !slices.Equal(want.header, got.header) {
 		return fmt.Sprintf("columns\n- %s\n+ %s", strings.Join(want.header, " "), strings.Join(got.header, " ")), false
@@ -44,8 +45,9 @@ func difference(want, got *answer) (diff string, shown bool) {
 	return "rows\n" + diff, false
 }
 
-// lines are the sorted rows as text; with plain, numbers lose trailing zeros
-// and zero loses its sign.
+// lines are the sorted rows as text; with plain, numbers lose trailing zeros, zero
+// loses its sign, and floating point numbers the digits that depend on the order
+// of summing.
 func lines(a *answer, plain bool) []string {
 	out := make([]string, len(a.rows))
 	for i, row := range a.rows {
@@ -65,6 +67,11 @@ func lines(a *answer, plain bool) []string {
 func plainNumber(oid uint32, v string) string {
 	if oid != oidFloat8 && oid != oidNumeric {
 		return v
+	}
+	if oid == oidFloat8 {
+		if f, err := strconv.ParseFloat(v, 64); err == nil {
+			v = strconv.FormatFloat(f, 'g', 11, 64)
+		}
 	}
 	if oid == oidNumeric && strings.Contains(v, ".") {
 		v = strings.TrimRight(strings.TrimRight(v, "0"), ".")

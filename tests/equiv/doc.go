@@ -17,9 +17,10 @@
 // as a complete file for package sqllogic.
 //
 // Rules for the generator: a query has one right answer (windows, LIMIT,
-// DISTINCT ON and ordered aggregates sort by everything in sight; floating
-// point data are dyadic, so that sums are exact) and cannot fail on the data
-// it meets. A query that PostgreSQL refuses or fails on is dropped. Numbers
+// DISTINCT ON and ordered aggregates sort by everything in sight, and a SELECT
+// has one window function at most that deals out tied rows; floating point data
+// are dyadic, so that sums are exact, and numbers are compared to 11 digits) and
+// cannot fail on the data it meets. A query that PostgreSQL refuses or fails on is dropped. Numbers
 // that differ in trailing zeros alone are counted apart, since PostgreSQL lets
 // arrival decide which of two equal numerics it shows.
 //

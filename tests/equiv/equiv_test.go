@@ -50,7 +50,10 @@ func TestViewsEqualPostgres(t *testing.T) {
 	}
 	var env []string
 	if seed%2 == 0 { // even seeds find what only small chunks show
-		env = []string{"STREAMDB_CHUNK_ROWS=1"}
+		env = append(env, "STREAMDB_CHUNK_ROWS=1")
+	}
+	if seed%4 >= 2 {
+		env = append(env, "STREAMDB_PARALLELISM=1")
 	}
 	h, err := newHarness(bin, t.TempDir(), env)
 	if err != nil {

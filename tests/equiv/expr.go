@@ -63,13 +63,13 @@ func form(format string, args ...kind) rule { return rule{format, args} }
 // rules are the expressions that cannot fail on the values generated here.
 var rules = map[kind][]rule{
 	kInt: {
-		form("(@ # 5)", kInt), form("(@ | 1)", kInt), form("(~ @)", kInt), form("bit_length(@)", kText), form("extract(isodow from @)::int", kDate), form("extract(week from @)::int", kDate), form("regexp_count(@, 'a')", kText), form("array_position(ARRAY[1, 2, 3], @)", kInt), form("array_length(string_to_array(@, 'b'), 1)", kText), form("gcd(@, 6)", kInt), form("trunc(@)::int", kNum), form("@::int", kNum), form("(@::text)::int", kInt), form("extract(quarter from @)::int", kTime), form("length(format('%L', @))", kText), form("(@ >> 1)", kInt), form("@::smallint::int", kInt), form("extract(doy from @)::int", kDate),
+		form("(@ # 5)", kInt), form("(@ | 1)", kInt), form("(~ @)", kInt), form("bit_length(@)", kText), form("extract(isodow from @)::int", kDate), form("extract(week from @)::int", kDate), form("regexp_count(@, 'a')", kText), form("array_position(ARRAY[1, 2, 3], @)", kInt), form("array_length(string_to_array(@, 'b'), 1)", kText), form("gcd(@, 6)", kInt), form("trunc(@ % 1000)::int", kNum), form("(@ % 1000)::int", kNum), form("(@::text)::int", kInt), form("extract(quarter from @)::int", kTime), form("length(format('%L', @))", kText), form("(@ >> 1)", kInt), form("@::smallint::int", kInt), form("extract(doy from @)::int", kDate),
 		form("(@ + @)", kInt, kInt), form("(@ - @)", kInt, kInt), form("(@ * 2)", kInt), form("(@ % 3)", kInt), form("(@ / 2)", kInt),
 		form("(- @)", kInt), form("abs(@)", kInt), form("length(@)", kText), form("@::int", kBool), form("sign(@::float8)::int", kInt),
 		form("(@ - @)", kDate, kDate), form("extract(day from @)::int", kDate), form("extract(dow from @)::int", kTime),
 		form("mod(@, 5)", kInt), form("position('b' in @)", kText), form("ascii(@)", kText), form("(@ & 6)", kInt), form("(@ # @)", kInt, kInt),
 		form("octet_length(@)", kText), form("strpos(@, @)", kText, kText), form("jsonb_array_length(jsonb_build_array(@, 1))", kInt),
-		form("cardinality(ARRAY[@, @])", kInt, kInt), form("(@ ->> 'k')::int", kJSON), form("width_bucket(@, 0, 10, 5)", kFloat),
+		form("cardinality(ARRAY[@, @])", kInt, kInt), form("(@ ->> 'k')::int", kJSON), form("width_bucket(nullif(@, 'NaN'), 0, 10, 5)", kFloat),
 		form("num_nulls(@, @)", kInt, kText), form("(ARRAY[@, @])[2]", kInt, kInt),
 	},
 	kBig: {
@@ -77,10 +77,10 @@ var rules = map[kind][]rule{
 		form("(@ % 4)", kBig), form("abs(@)", kBig), form("(@ << 1)", kBig), form("(- @)", kBig),
 	},
 	kNum: {
-		form("(@ ->> 'k')::numeric", kJSON), form("round(@)", kNum), form("power(@, 2)", kNum), form("extract(second from @)", kTime), form("@::numeric(6,3)", kInt), form("mod(@, 2.5)", kNum), form("round(@ / 3, 3)", kNum), form("@::float8::numeric", kFloat), form("min_scale(@)::numeric", kNum), form("trim_scale(@)", kNum),
+		form("(@ ->> 'k')::numeric", kJSON), form("round(@)", kNum), form("power(@, 2)", kNum), form("extract(second from @)", kTime), form("(@ % 100)::numeric(6,3)", kInt), form("mod(@, 2.5)", kNum), form("round(@ / 3, 3)", kNum), form("@::float8::numeric", kFloat), form("min_scale(@)::numeric", kNum), form("trim_scale(@)", kNum),
 		form("@::numeric", kInt), form("(@ + @)", kNum, kNum), form("(@ - @)", kNum, kNum), form("(@ * @)", kNum, kNum), form("(@ / 4)", kNum),
 		form("round(@, 1)", kNum), form("abs(@)", kNum), form("floor(@)", kNum), form("ceil(@)", kNum), form("trunc(@)", kNum), form("(@ % 1.5)", kNum),
-		form("(@ + @)", kNum, kInt), form("sign(@)", kNum), form("extract(year from @)", kDate), form("@::numeric(10,1)", kNum), form("(@ * 1.50)", kNum),
+		form("(@ + @)", kNum, kInt), form("sign(@)", kNum), form("extract(year from @)", kDate), form("(@ % 10000)::numeric(10,1)", kNum), form("(@ * 1.50)", kNum),
 		form("extract(epoch from @)", kTime), form("(- @)", kNum), form("div(@, 2)", kNum),
 	},
 	kFloat: {
@@ -109,6 +109,7 @@ var rules = map[kind][]rule{
 		form("(@ ~ 'a|b')", kText), form("starts_with(@, 'a')", kText), form("((@, @) < (@, @))", kInt, kText, kInt, kText), form("((@, @) = (@, @))", kInt, kDate, kInt, kDate),
 		form("(@ = ANY (ARRAY[@, 2, 3]))", kInt, kInt), form("(@ <> ALL (ARRAY[@, 1]))", kInt, kInt), form("(@ ? 'k')", kJSON), form("(@ = @)", kJSON, kJSON),
 		form("((@, @) IS DISTINCT FROM (@, @))", kInt, kText, kInt, kText), form("(@ SIMILAR TO '(a|b)%')", kText), form("(@ > @)", kNum, kInt), form("(@ <= @)", kBig, kInt),
+		form("(@ ¤> '{\"k\": 1}')", kJSON), form("(@ ?| ARRAY['k', 'z'])", kJSON), form("(@ <¤ jsonb_build_array(@, 'a'))", kJSON, kInt), form("(ARRAY[@, 3] ¤> ARRAY[@])", kInt, kInt),
 		form("(@ < @)", kDate, kTime), form("(@ = @)", kFloat, kInt), form("(@::text = @)", kInt, kText),
 	},
 	kDate: {
@@ -125,6 +126,7 @@ var rules = map[kind][]rule{
 		form("to_jsonb(@)", kNum), form("to_jsonb(@)", kDate), form("to_jsonb(@)", kTime), form("jsonb_set(jsonb_build_object('k', @), '{k}', to_jsonb(@), true)", kText, kInt), form("(jsonb_build_object('k', @, 'l', 1) - 'k')", kText), form("(@ #> '{z}')", kJSON), form("to_jsonb(ARRAY[@, @])", kInt, kInt), form("jsonb_build_object('q', @, 'r', @)", kText, kFloat),
 		form("jsonb_build_object('k', @)", kInt), form("to_jsonb(@)", kText), form("(@ -> 'k')", kJSON), form("jsonb_build_array(@, @)", kInt, kText), form("to_jsonb(@)", kInt),
 		form("(@ || jsonb_build_object('x', @))", kJSON, kBool), form("jsonb_strip_nulls(@)", kJSON),
+		form("(jsonb_build_object('k', @, 'z', jsonb_build_array(@, 1)) #- '{z,0}')", kInt, kText), form("(@ -> 'z' -> -1)", kJSON), form("jsonb_insert(jsonb_build_array(@), '{0}', to_jsonb(@))", kInt, kText), form("(jsonb_build_array(@, 5) - 1)", kText),
 	},
 }
 
@@ -228,8 +230,8 @@ func (g *gen) leaf(s *scope, k kind) *node {
 			return n
 		}
 	}
-	if s.outer != nil && g.chance(25) {
-		if c := columnsOf(s.outer.cols, k); len(c) > 0 {
+	for o := s.outer; o != nil && g.chance(25); o = o.outer {
+		if c := columnsOf(o.cols, k); len(c) > 0 && !g.chance(30) {
 			return pick(g, c).use()
 		}
 	}

@@ -14,6 +14,10 @@ func (g *gen) from(depth int, outer *scope) (*node, *scope) {
 			item = g.lateral(item, s)
 			continue
 		}
+		if g.chance(6) {
+			item = g.lateralFunction(item, s)
+			continue
+		}
 		right, rcols := g.fromItem(depth)
 		item = g.join(item, right, s, rcols)
 	}
@@ -46,6 +50,19 @@ func qualified(alias string, cols []column) []column {
 	return out
 }
 
+// qualified is s without the merged columns of USING, whose bare names mean the
+// columns of the result in ORDER BY.
+func (s *scope) qualified() *scope {
+	q := *s
+	q.cols = nil
+	for _, c := range s.cols {
+		if bareName(c.name) != c.name {
+			q.cols = append(q.cols, c)
+		}
+	}
+	return &q
+}
+
 var joinWords = []string{"JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"}
 
 // join adds the columns of the right side to s.
@@ -67,9 +84,14 @@ func (g *gen) join(left, right *node, s *scope, rcols []column) *node {
 	}
 	if g.chance(25) {
 		saved := g.budget
-		g.budget = 0 // subqueries in ON conditions of outer joins are rare in practice
+		if !g.chance(20) {
+			g.budget = 0 // subqueries in ON conditions are rare in practice
+		}
 		conds = append(conds, g.expr(s, kBool, 1))
-		g.budget = saved
+		g.budget = min(saved, g.budget)
+		if g.budget == 0 {
+			g.budget = saved
+		}
 	}
 	return typed(kFrom, "@ "+word+" @ ON @", left, right, list("", " AND ", 1, conds))
 }
@@ -154,6 +176,43 @@ func (g *gen) lateral(left *node, s *scope) *node {
 	return typed(kFrom, "@ "+fmt.Sprintf(word, a), left, q)
 }
 
+// lateralFunction joins left with a set-returning function of its columns.
+func (g *gen) lateralFunction(left *node, s *scope) *node {
+	f, k := g.setReturning(s)
+	a := g.alias("x")
+	cols := []column{{name: "r0", kind: k}}
+	format := "@ CROSS JOIN @ AS " + a + "(r0)"
+	switch g.r.IntN(3) {
+	case 0:
+		format = "@ CROSS JOIN LATERAL @ WITH ORDINALITY AS " + a + "(r0, l9)"
+		cols = append(cols, column{name: "l9", kind: kBig})
+	case 1:
+		format = "@ LEFT JOIN LATERAL @ AS " + a + "(r0) ON true"
+	}
+	s.cols = append(slices.Clone(s.cols), qualified(a, cols)...)
+	return typed(kFrom, format, left, f)
+}
+
+// setReturning is a call of a function that returns a few rows.
+func (g *gen) setReturning(s *scope) (*node, kind) {
+	saved := g.budget
+	defer func() { g.budget = saved }()
+	g.budget = 0
+	switch g.r.IntN(6) {
+	case 0:
+		return seq("generate_series(1, abs(@ % 4))", g.expr(s, kInt, 0)), kInt
+	case 1:
+		return seq("unnest(ARRAY[@, @])", g.expr(s, kInt, 1), g.expr(s, kInt, 0)), kInt
+	case 2:
+		return seq("unnest(string_to_array(@, 'b'))", g.expr(s, kText, 0)), kText
+	case 3:
+		return seq("jsonb_array_elements(jsonb_build_array(@, @))", g.expr(s, kInt, 0), g.expr(s, kJSON, 0)), kJSON
+	case 4:
+		return seq("regexp_split_to_table(@, '[bx]')", g.expr(s, kText, 0)), kText
+	}
+	return seq("generate_series(@, @ - 2, -1)", g.expr(s, kInt, 0), g.expr(s, kInt, 0)), kInt
+}
+
 // scalarSubquery gives one row at most: an aggregate, or the first of an order.
 func (g *gen) scalarSubquery(s *scope, k kind) *node {
 	g.budget--
@@ -193,7 +252,9 @@ func (g *gen) predicateSubquery(s *scope, k kind, depth int) *node {
 		return list(" WHERE ", " AND ", 0, conds)
 	}
 	a := g.expr(s, k, depth-1)
-	switch g.r.IntN(6) {
+	switch g.r.IntN(7) {
+	case 6:
+		return typed(kBool, "((@, @) "+pick(g, []string{"IN", "NOT IN"})+" (SELECT @, @ FROM @@))", a, g.expr(s, kInt, 0), g.expr(in, k, 0), g.expr(in, kInt, 0), item, cond(20))
 	case 0, 1:
 		return typed(kBool, pick(g, []string{"EXISTS", "NOT EXISTS"})+" (SELECT 1 FROM @@)", item, cond(85))
 	case 2, 3:

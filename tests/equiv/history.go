@@ -106,7 +106,7 @@ func (g *gen) view(name string, at int, before []*view) *view {
 			g.relations = append(g.relations[:len(g.relations):len(g.relations)], v.relation)
 		}
 	}
-	g.budget = pick(g, []int{0, 1, 1, 2})
+	g.budget = pick(g, []int{0, 1, 1, 2, 4})
 	q, cols := g.query(nil, g.r.IntN(3), nil)
 	g.relations = kept
 	return &view{relation: relation{name, cols}, query: q, at: at}

@@ -30,8 +30,12 @@ var sqlTypes = map[kind]string{
 	kBool: "bool", kDate: "date", kTime: "timestamp", kJSON: "jsonb",
 }
 
-// hole marks the places of a format where the parts go.
-const hole = "@"
+// hole marks the places of a format where the parts go; at stands for an @ of the
+// text.
+const (
+	hole = "@"
+	at   = "¤"
+)
 
 // node is a piece of SQL text that can be made smaller in place. Shared nodes
 // stay consistent: a GROUP BY key and its uses are one node.
@@ -89,7 +93,7 @@ func (n *node) write(b *strings.Builder) {
 		if i > 0 {
 			n.parts[i-1].write(b)
 		}
-		b.WriteString(piece)
+		b.WriteString(strings.ReplaceAll(piece, at, "@"))
 	}
 }
 

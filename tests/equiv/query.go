@@ -2,6 +2,7 @@ package equiv
 
 import (
 	"fmt"
+	"strings"
 )
 
 // query makes a SELECT and tells its columns, named c1, c2 and so on. want
@@ -12,6 +13,9 @@ func (g *gen) query(want []kind, depth int, outer *scope) (*node, []column) {
 	}
 	if depth > 0 && outer == nil && g.chance(8) {
 		return g.withQuery(want, depth)
+	}
+	if depth > 0 && outer == nil && g.chance(2) {
+		return g.recursiveQuery(want, depth)
 	}
 	return g.selectQuery(want, depth, outer)
 }
@@ -36,13 +40,43 @@ func (g *gen) setOperation(want []kind, depth int, outer *scope) (*node, []colum
 	return typed(kQuery, "(@)\n"+op+"\n(@)", left, right), cols
 }
 
+// withQuery makes one or two CTEs, the second of which may read the first.
 func (g *gen) withQuery(want []kind, depth int) (*node, []column) {
-	name := g.alias("w")
-	body, cols := g.query(nil, depth-1, nil)
-	g.relations = append(g.relations, relation{name, cols})
+	kept := g.relations
+	var ctes []*node
+	for range pick(g, []int{1, 1, 2}) {
+		name := g.alias("w")
+		body, cols := g.query(nil, depth-1, nil)
+		ctes = append(ctes, seq(name+" AS "+pick(g, []string{"", "", "MATERIALIZED ", "NOT MATERIALIZED "})+"(@)", body))
+		g.relations = append(g.relations[:len(g.relations):len(g.relations)], relation{name, cols})
+		if g.chance(60) { // read it for sure
+			g.relations = append(g.relations, relation{name, cols}, relation{name, cols})
+		}
+	}
+	main, out := g.query(want, depth-1, nil)
+	g.relations = kept
+	return typed(kQuery, "WITH @\n(@)", list("", ",\n", len(ctes), ctes), main), out
+}
+
+// recursiveQuery counts up from the rows of a query.
+func (g *gen) recursiveQuery(want []kind, depth int) (*node, []column) {
+	name, a := g.alias("w"), g.alias("x")
+	base, _ := g.query([]kind{kInt, kText}, depth-1, nil)
+	cols := []column{{name: "c1", kind: kInt}, {name: "c2", kind: kText}}
+	s := &scope{cols: qualified(a, cols)}
+	step := typed(kFrom, name+" AS "+a)
+	if g.chance(40) {
+		right, rcols := g.fromItem(0)
+		step = seq("@ JOIN @ ON @", step, right, g.joinCondition(s.cols, rcols))
+		s.cols = append(s.cols, rcols...)
+	}
+	union := pick(g, []string{"UNION", "UNION", "UNION ALL"})
+	kept := g.relations
+	g.relations = append(g.relations[:len(g.relations):len(g.relations)], relation{name, cols}, relation{name, cols})
 	main, out := g.selectQuery(want, depth-1, nil)
-	g.relations = g.relations[:len(g.relations)-1]
-	return typed(kQuery, "WITH "+name+" AS (@)\n@", body, main), out
+	g.relations = kept
+	return typed(kQuery, "WITH RECURSIVE "+name+"(c1, c2) AS (SELECT c1 % 5, c2 FROM (@) AS base\n"+union+"\nSELECT "+a+".c1 + 1, left(@, 6) FROM @ WHERE "+a+".c1 < 4)\n@",
+		base, g.expr(&scope{cols: s.cols}, kText, 0), step, main), out
 }
 
 func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column) {
@@ -55,7 +89,7 @@ func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column
 	switch {
 	case shape < 40:
 		return g.grouped(want, from, where, s)
-	case shape < 50 && outer == nil:
+	case shape < 50 && (outer == nil || g.chance(50)):
 		return g.topN(want, from, where, s)
 	case shape < 58 && outer == nil:
 		return g.windowed(want, from, where, s)
@@ -63,6 +97,12 @@ func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column
 		return g.distinctOn(want, from, where, s)
 	}
 	items, cols := g.items(want, s)
+	if want == nil && outer == nil && g.chance(7) {
+		item, k := g.setReturning(s)
+		name := fmt.Sprintf("c%d", len(items.parts)+1)
+		items.parts = append(items.parts, seq("@ AS "+name, item))
+		cols = append(cols, column{name: name, kind: k})
+	}
 	distinct := text("")
 	if g.chance(20) {
 		distinct = opt("DISTINCT ")
@@ -102,10 +142,19 @@ func (g *gen) items(want []kind, s *scope) (*node, []column) {
 
 func (g *gen) grouped(want []kind, from, where *node, s *scope) (*node, []column) {
 	group := &scope{inner: s, outer: s.outer}
+	n := pick(g, []int{0, 1, 1, 1, 2, 2, 3})
+	sets := n > 0 && g.chance(20)
+	budget := g.budget
+	if sets {
+		g.budget = 0 // a subquery that is a key has no sure value within larger expressions on PostgreSQL
+	}
 	var keys []*node
-	for range pick(g, []int{0, 1, 1, 1, 2, 2, 3}) {
+	for range n {
 		k := g.kindNear(s, scalarKinds)
 		key := g.expr(s, k, pick(g, []int{0, 0, 0, 1}))
+		if sets {
+			key = g.setKey(s, k)
+		}
 		if len(columnsOf(s.cols, k)) == 0 {
 			continue
 		}
@@ -114,14 +163,17 @@ func (g *gen) grouped(want []kind, from, where *node, s *scope) (*node, []column
 	}
 	by := text("")
 	switch {
-	case len(keys) > 0 && g.chance(12):
-		by = seq("\nGROUP BY "+pick(g, []string{"ROLLUP", "CUBE"})+" (@)", list("", ", ", 1, keys))
-	case len(keys) > 1 && g.chance(12):
-		by = seq("\nGROUP BY GROUPING SETS ((@), (@), ())", list("", ", ", 1, keys), keys[0])
+	case len(keys) > 0 && sets:
+		by = seq("\nGROUP BY @", g.groupingSets(keys))
 	case len(keys) > 0:
 		by = seq("\nGROUP BY @", list("", ", ", 1, keys))
 	}
 	items, cols := g.items(want, group)
+	if g.budget = budget; want == nil && sets && len(keys) > 0 && g.chance(40) {
+		name := fmt.Sprintf("c%d", len(items.parts)+1)
+		items.parts = append(items.parts, seq("grouping(@) AS "+name, list("", ", ", 1, keys)))
+		cols = append(cols, column{name: name, kind: kInt})
+	}
 	having := text("")
 	if g.chance(15) {
 		having = opt("\nHAVING @", g.expr(group, kBool, 2))
@@ -132,7 +184,46 @@ func (g *gen) grouped(want []kind, from, where *node, s *scope) (*node, []column
 	return typed(kQuery, "SELECT @\nFROM @@@@", items, from, where, by, having), cols
 }
 
+// setKey makes a key for grouping sets: a column, or a function of one. On
+// PostgreSQL what folds to a constant, like coalesce(1, a), keeps its value where a
+// key would be NULL, depending on where it stands.
+func (g *gen) setKey(s *scope, k kind) *node {
+	cols := columnsOf(s.cols, k)
+	if len(cols) == 0 {
+		return g.leaf(s, k) // is not used
+	}
+	col := pick(g, cols)
+	if k == kBool || g.chance(75) {
+		return col.use()
+	}
+	for range 5 {
+		if key := g.apply(s, k, pick(g, rules[k]), 1); key.mentions(col.name) && !strings.Contains(key.format, "null") {
+			return key
+		}
+	}
+	return col.use()
+}
+
+// groupingSets makes what follows GROUP BY; all keys occur in it.
+func (g *gen) groupingSets(keys []*node) *node {
+	all := list("", ", ", 1, keys)
+	switch g.r.IntN(6) {
+	case 0:
+		return seq("ROLLUP (@)", all)
+	case 1:
+		return seq("CUBE (@)", all)
+	case 2:
+		return seq("GROUPING SETS ((@), (@), ())", all, keys[0])
+	case 3:
+		return seq("@, ROLLUP (@)", keys[0], all)
+	case 4:
+		return seq("DISTINCT ROLLUP (@), CUBE (@)", all, keys[0])
+	}
+	return seq("GROUPING SETS (ROLLUP (@), @, (@))", all, keys[len(keys)-1], all)
+}
+
 func (g *gen) topN(want []kind, from, where *node, s *scope) (*node, []column) {
+	s = s.qualified()
 	items, cols := g.items(want, s)
 	var keys []*node
 	for _, i := range g.r.Perm(len(items.parts)) {
@@ -146,7 +237,7 @@ func (g *gen) topN(want []kind, from, where *node, s *scope) (*node, []column) {
 	if g.chance(40) {
 		offset = opt(fmt.Sprintf("\nOFFSET %d", g.r.IntN(3)))
 	}
-	return typed(kQuery, "SELECT @\nFROM @@\nORDER BY @@@", items, from, where, list("", ", ", 1, keys), offset, limit), cols
+	return typed(kQuery, "SELECT @\nFROM @@\nORDER BY @@@", items, from, where, list("", ", ", len(keys), keys), offset, limit), cols
 }
 
 func (g *gen) windowed(want []kind, from, where *node, s *scope) (*node, []column) {
@@ -155,14 +246,11 @@ func (g *gen) windowed(want []kind, from, where *node, s *scope) (*node, []colum
 		return typed(kQuery, "SELECT @\nFROM @@", items, from, where), cols
 	}
 	items, cols := g.items(want, s)
-	for range 1 + g.r.IntN(2) {
-		w, k := g.window(s)
+	ws, kinds := g.windows(s)
+	for i, w := range ws {
 		name := fmt.Sprintf("c%d", len(cols)+1)
-		if len(items.parts) > len(cols) {
-			break
-		}
 		items.parts = append(items.parts, seq("@ AS "+name, w))
-		cols = append(cols, column{name: name, kind: k})
+		cols = append(cols, column{name: name, kind: kinds[i]})
 	}
 	body := typed(kQuery, "SELECT @\nFROM @@", items, from, where)
 	if !g.chance(35) {
@@ -180,6 +268,7 @@ func (g *gen) windowed(want []kind, from, where *node, s *scope) (*node, []colum
 }
 
 func (g *gen) distinctOn(want []kind, from, where *node, s *scope) (*node, []column) {
+	s = s.qualified()
 	items, cols := g.items(want, s)
 	on := items.parts[g.r.IntN(len(items.parts))].parts[0]
 	keys := []*node{seq("@"+g.direction(), on)}
@@ -188,5 +277,5 @@ func (g *gen) distinctOn(want []kind, from, where *node, s *scope) (*node, []col
 			keys = append(keys, seq("@"+g.direction(), it.parts[0]))
 		}
 	}
-	return typed(kQuery, "SELECT DISTINCT ON (@) @\nFROM @@\nORDER BY @", on, items, from, where, list("", ", ", 1, keys)), cols
+	return typed(kQuery, "SELECT DISTINCT ON (@) @\nFROM @@\nORDER BY @", on, items, from, where, list("", ", ", len(keys), keys)), cols
 }
