@@ -256,6 +256,10 @@ func (x *runner) check(step int) {
 		if v.at > step+1 || v.at > step && step < len(x.c.steps) || x.refused[v.name] || x.failed[v.name] != nil {
 			continue
 		}
+		if x.readsRefused(v) {
+			x.refused[v.name] = true
+			continue
+		}
 		want, err := query(x.h.pg, "SELECT * FROM "+v.name)
 		if err != nil {
 			x.stats.failedOnPostgres++
@@ -270,6 +274,18 @@ func (x *runner) check(step int) {
 			x.compare(v, "one-off", v.query.String(), want)
 		}
 	}
+}
+
+// readsRefused reports whether v reads a view that fails on PostgreSQL. StreamDB
+// leaves out the rows that fail, PostgreSQL computes no more of them than v needs.
+func (x *runner) readsRefused(v *view) bool {
+	q := v.query.String()
+	for name := range x.refused {
+		if isWord(name, q) {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *runner) checkTables() {
