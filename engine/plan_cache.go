@@ -97,7 +97,8 @@ func (s *Session) Quick(text string) wire.Portal {
 	if s.tx.failed || len(s.tx.writes) > 0 || !t.Read(text) || len(t.Constants) == 0 {
 		return nil
 	}
-	p, cat := s.eng.plans.find(s.eng.cat, append(t.Key, s.planKey()...))
+	t.Key = append(t.Key, s.planKey()...)
+	p, cat := s.eng.plans.find(s.eng.cat, t.Key)
 	if p == nil {
 		return nil
 	}

@@ -44,8 +44,6 @@ type conn struct {
 	txEnded bool // portals are to be closed after this message
 	broken  error
 
-	rowDesc pgproto3.RowDescription // reused
-
 	ctx  context.Context // done when the connection is over
 	end  context.CancelCauseFunc
 	lost watch

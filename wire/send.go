@@ -74,16 +74,20 @@ func (c *conn) ready() error {
 }
 
 func (c *conn) rowDescription(cols []Column, formats []int16) {
-	d := &c.rowDesc
-	d.Fields = d.Fields[:0]
+	at := len(c.out)
+	b := append(c.out, 'T', 0, 0, 0, 0)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(cols)))
 	for i, col := range cols {
-		d.Fields = append(d.Fields, pgproto3.FieldDescription{
-			Name: []byte(col.Name), TableOID: col.TableOID, TableAttributeNumber: uint16(col.Attnum),
-			DataTypeOID: col.Type.OID(), DataTypeSize: typlen(col), TypeModifier: col.Type.Mod,
-			Format: formatAt(formats, i),
-		})
+		b = append(append(b, col.Name...), 0)
+		b = binary.BigEndian.AppendUint32(b, col.TableOID)
+		b = binary.BigEndian.AppendUint16(b, uint16(col.Attnum))
+		b = binary.BigEndian.AppendUint32(b, col.Type.OID())
+		b = binary.BigEndian.AppendUint16(b, uint16(typlen(col)))
+		b = binary.BigEndian.AppendUint32(b, uint32(col.Type.Mod))
+		b = binary.BigEndian.AppendUint16(b, uint16(formatAt(formats, i)))
 	}
-	c.send(d)
+	binary.BigEndian.PutUint32(b[at+1:], uint32(len(b)-at-1))
+	c.out = b
 }
 
 // formatAt applies the rule of Bind: no codes means text, one is for all.

@@ -65,17 +65,17 @@ func (g *gen) recursiveQuery(want []kind, depth int) (*node, []column) {
 	cols := []column{{name: "c1", kind: kInt}, {name: "c2", kind: kText}}
 	s := &scope{cols: qualified(a, cols)}
 	step := typed(kFrom, name+" AS "+a)
-	if g.chance(40) {
+	union := pick(g, []string{"UNION", "UNION", "UNION ALL"})
+	if union == "UNION" && g.chance(60) { // else rows would multiply at every step
 		right, rcols := g.fromItem(0)
 		step = seq("@ JOIN @ ON @", step, right, g.joinCondition(s.cols, rcols))
 		s.cols = append(s.cols, rcols...)
 	}
-	union := pick(g, []string{"UNION", "UNION", "UNION ALL"})
 	kept := g.relations
 	g.relations = append(g.relations[:len(g.relations):len(g.relations)], relation{name, cols}, relation{name, cols})
 	main, out := g.selectQuery(want, depth-1, nil)
 	g.relations = kept
-	return typed(kQuery, "WITH RECURSIVE "+name+"(c1, c2) AS (SELECT c1 % 5, c2 FROM (@) AS base\n"+union+"\nSELECT "+a+".c1 + 1, left(@, 6) FROM @ WHERE "+a+".c1 < 4)\n@",
+	return typed(kQuery, "WITH RECURSIVE "+name+"(c1, c2) AS (SELECT abs(c1) % 4, c2::text FROM (@) AS base\n"+union+"\nSELECT "+a+".c1 + 1, left(@, 6) FROM @ WHERE "+a+".c1 < 4)\n@",
 		base, g.expr(&scope{cols: s.cols}, kText, 0), step, main), out
 }
 
