@@ -200,13 +200,16 @@ type Source struct {
 // Upserts reports whether a record replaces the row of its key.
 func (s *Source) Upserts() bool { return !s.AppendOnly && s.PrimaryKey != nil }
 
-// MatView is a materialized view. Query is the text of its query, Definition the
-// whole statement. Key are the columns of the storage key; nil: the whole row
+// MatView is a materialized view. Query is the text of its query, pinned: with
+// relations qualified and every * spelled out. Text is the query and Definition the
+// statement as written; Text is empty once a renaming has changed the query. Key
+// are the columns of the storage key; nil: the whole row
 // with a count. Settings are the session settings frozen at its creation that
 // the query's meaning depends on.
 type MatView struct {
 	Head
 	Query             string            `json:"query"`
+	Text              string            `json:"text,omitempty"`
 	Definition        string            `json:"definition"`
 	Columns           []Column          `json:"columns"`
 	Key               []int             `json:"key"`
@@ -218,22 +221,35 @@ type MatView struct {
 	Settings          map[string]string `json:"settings,omitempty"`
 }
 
-// View is a stored query. Its columns are those at its creation.
+// View is a stored query. Its columns are those at its creation. Query, Text and
+// Definition are as in MatView.
 type View struct {
 	Head
 	Query      string   `json:"query"`
+	Text       string   `json:"text,omitempty"`
 	Definition string   `json:"definition"`
 	Columns    []Column `json:"columns"`
 	DependsOn  []uint32 `json:"depends_on,omitempty"`
 	SearchPath []string `json:"search_path,omitempty"`
 }
 
-// Sink writes a relation or a query to a connector, or into a table.
+// Shown is a stored query as users see it: as written, unless a renaming has
+// changed it since.
+func Shown(text, query string) string {
+	if text != "" {
+		return text
+	}
+	return query
+}
+
+// Sink writes a relation or a query to a connector, or into a table. Query and
+// Text are as in MatView.
 type Sink struct {
 	Head
-	Query      string     `json:"query,omitempty"` // empty: Input whole
+	Query      string     `json:"query"`
+	Text       string     `json:"text,omitempty"`
 	Definition string     `json:"definition"`
-	Input      uint32     `json:"input,omitempty"` // the relation of FROM; 0 with Query
+	Input      uint32     `json:"input,omitempty"` // the relation of FROM; 0: AS was given
 	Into       uint32     `json:"into,omitempty"`  // the target table of INTO
 	Columns    []Column   `json:"columns"`
 	Key        []int      `json:"key"` // upsert key; nil: append-only

@@ -68,7 +68,7 @@ func infoTableDefs() []def {
 				}
 				var text any
 				if v, ok := x.obj.(*View); ok {
-					text = viewText(v.Query)
+					text = viewText(Shown(v.Text, v.Query))
 				}
 				r.add(database(c), x.Schema, x.Name, text, "NONE", "NO", "NO", "NO", "NO", "NO")
 			}

@@ -47,7 +47,7 @@ func viewDefs() []def {
 		{"pg_catalog.pg_views", "schemaname viewname viewowner definition", func(c *Context, r *rows) {
 			for _, x := range rels(c.Snapshot) {
 				if v, ok := x.obj.(*View); ok {
-					r.add(x.Schema, x.Name, ownerOf(x), viewText(v.Query))
+					r.add(x.Schema, x.Name, ownerOf(x), viewText(Shown(v.Text, v.Query)))
 				} else if x.kind == 'v' {
 					r.add(x.Schema, x.Name, ownerOf(x), nil)
 				}
@@ -56,7 +56,7 @@ func viewDefs() []def {
 		{"pg_catalog.pg_matviews", "schemaname matviewname matviewowner hasindexes ispopulated definition", func(c *Context, r *rows) {
 			indexed := indexedTables(c.Snapshot)
 			for _, v := range All[*MatView](c.Snapshot) {
-				r.add(v.Schema, v.Name, ownerOf(rel{Head: &v.Head}), indexed[v.OID], true, viewText(v.Query))
+				r.add(v.Schema, v.Name, ownerOf(rel{Head: &v.Head}), indexed[v.OID], true, viewText(Shown(v.Text, v.Query)))
 			}
 		}},
 		{"pg_catalog.pg_indexes", "schemaname tablename indexname indexdef", func(c *Context, r *rows) {

@@ -12,9 +12,9 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-func (s *Session) alter(pl *planner.Planner, st *sql.Alter) error {
+func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter) error {
 	snap := s.eng.cat.Current()
-	o, err := s.dropTarget(snap, st.Kind, st.Name)
+	o, err := s.alterTarget(snap, st)
 	if err != nil {
 		if st.IfExists && missing(err) {
 			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Name))
@@ -26,6 +26,12 @@ func (s *Session) alter(pl *planner.Planner, st *sql.Alter) error {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
 	}
 	for _, a := range st.Actions {
+		if a.Kind == sql.AlterRename || a.Kind == sql.AlterSetSchema {
+			if o, err = s.rename(ctx, o, a); err != nil {
+				return err
+			}
+			continue
+		}
 		switch a.Kind {
 		case sql.AlterAddIdentity, sql.AlterSetIdentity, sql.AlterDropIdentity:
 			t, ok := catalog.Clone(o).(*catalog.Table)
@@ -50,28 +56,30 @@ func (s *Session) alter(pl *planner.Planner, st *sql.Alter) error {
 	return nil
 }
 
-// alterAction returns the changed copy of an object. Names inside the stored
-// queries of dependents are resolved anew at recovery, so a rename is refused
-// while something depends on the object.
+// alterTarget finds the object of an ALTER. ALTER TABLE may name any relation for
+// what all relations have, as in PostgreSQL.
+func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Object, error) {
+	if st.Kind == "table" {
+		common := true
+		for _, a := range st.Actions {
+			common = common && (a.Kind == sql.AlterRename || a.Kind == sql.AlterSetSchema || a.Kind == sql.AlterOwner)
+		}
+		if o := snap.Lookup(st.Name.Schema, st.Name.Name, s.expr.SearchPath); common && o != nil {
+			return o, nil
+		}
+	}
+	o, err := s.dropTarget(snap, st.Kind, st.Name)
+	if e := pgerr.From(err); err != nil && e.Hint != "" {
+		e.Hint = "Use ALTER " + strings.ToUpper(snap.Lookup(st.Name.Schema, st.Name.Name, s.expr.SearchPath).Kind().String()) + "."
+	}
+	return o, err
+}
+
+// alterAction returns the changed copy of an object.
 func (s *Session) alterAction(pl *planner.Planner, o catalog.Object, a sql.AlterAction) (catalog.Object, error) {
 	n := catalog.Clone(o)
 	h := n.Header()
-	snap := s.eng.cat.Current()
 	switch a.Kind {
-	case sql.AlterRename, sql.AlterSetSchema:
-		for _, d := range snap.Dependents(h.OID) {
-			if d.Kind() == catalog.KindIndex {
-				continue
-			}
-			return nil, pgerr.Unsupported("renaming an object that others depend on",
-				d.Kind().String()+" "+d.Header().Name+" reads it by its present name.")
-		}
-		if a.Kind == sql.AlterRename {
-			h.Name = a.NewName
-		} else {
-			h.Schema = a.NewName
-		}
-		return n, nil
 	case sql.AlterOwner:
 		h.Owner = a.NewName
 		return n, nil
@@ -97,6 +105,26 @@ func (s *Session) alterAction(pl *planner.Planner, o catalog.Object, a sql.Alter
 		return n, nil
 	}
 	return nil, pgerr.Unsupported("this form of ALTER "+strings.ToUpper(o.Kind().String()), "Create a new object and drop the old one.")
+}
+
+// refreshView is REFRESH MATERIALIZED VIEW, which has nothing to do: views are
+// always up to date. Of one that has failed it tells so.
+func (s *Session) refreshView(st *sql.Refresh) error {
+	o, err := s.eng.cat.Current().Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+	if err != nil {
+		return err
+	}
+	if o.Kind() != catalog.KindMatView {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a materialized view", st.Name.Name)
+	}
+	if st.NoData {
+		return pgerr.Unsupported("REFRESH MATERIALIZED VIEW … WITH NO DATA", "A materialized view is always up to date.")
+	}
+	if j := s.eng.jobOf(o.Header().OID); j != nil && j.err() != nil {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has failed: %s", st.Name.Name, pgerr.From(j.err()).Msg).
+			WithHint("Drop it and create it again.")
+	}
+	return nil
 }
 
 func (s *Session) comment(st *sql.Comment) error {

@@ -67,6 +67,8 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 			tag = "ANALYZE"
 		}
 		p.command = tagged(tag, func(context.Context) error { return nil })
+	case *sql.Refresh:
+		p.command = tagged("REFRESH MATERIALIZED VIEW", func(context.Context) error { return s.refreshView(st) })
 	case *sql.Checkpoint:
 		p.command = tagged("CHECKPOINT", func(context.Context) error { return nil })
 	case *sql.Listen:

@@ -90,7 +90,7 @@ func (e *Engine) readable(rels ...uint32) error {
 	defer e.mu.RUnlock()
 	for _, r := range rels {
 		if j := e.jobs[r]; j != nil && j.creating.Load() {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" is still being created", j.name).
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" is still being created", j.name()).
 				WithHint("SHOW JOBS tells how far it is.")
 		}
 	}
@@ -147,7 +147,7 @@ func (e *Engine) detach(oid uint32) {
 	}
 	e.mu.Unlock()
 	if j != nil {
-		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was dropped", j.name))
+		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was dropped", j.name()))
 		j.halt()
 	}
 	if g != nil {
@@ -166,7 +166,7 @@ func (e *Engine) detach(oid uint32) {
 		j.sink.close()
 	}
 	if !j.await(haltWait) {
-		e.log.Warn("a task did not end and is left behind", "job", j.name)
+		e.log.Warn("a task did not end and is left behind", "job", j.name())
 	}
 }
 
@@ -212,7 +212,10 @@ func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 func (e *Engine) brokenJob(o catalog.Object, err error) *job {
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
-	return &job{id: o.Header().OID, name: jobName(o), eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
+	j := &job{id: o.Header().OID, eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
+	name := jobName(o)
+	j.label.Store(&name)
+	return j
 }
 
 // successor builds the job that takes a broken one's place.

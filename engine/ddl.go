@@ -69,7 +69,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.Drop:
 		return "DROP " + strings.ToUpper(st.Kind), func(context.Context, *planner.Planner) error { return s.drop(st) }, nil
 	case *sql.Alter:
-		return "ALTER " + strings.ToUpper(st.Kind), func(_ context.Context, pl *planner.Planner) error { return s.alter(pl, st) }, nil
+		return "ALTER " + strings.ToUpper(st.Kind), func(ctx context.Context, pl *planner.Planner) error { return s.alter(ctx, pl, st) }, nil
 	case *sql.Comment:
 		return "COMMENT", func(context.Context, *planner.Planner) error { return s.comment(st) }, nil
 	case *sql.Truncate:

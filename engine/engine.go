@@ -164,7 +164,7 @@ func (e *Engine) Close() error {
 	js := e.haltAll()
 	for _, j := range js {
 		if !j.await(time.Until(deadline)) {
-			e.log.Warn("a task did not end and is left behind", "job", j.name)
+			e.log.Warn("a task did not end and is left behind", "job", j.name())
 		}
 	}
 	var sinks sync.WaitGroup

@@ -100,7 +100,7 @@ func fingerprint(root plan.Node, par int) []byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %d\n", stateFormat, par)
 	for _, c := range root.Children() {
-		for _, l := range planner.Explain(c, nil) {
+		for _, l := range planner.Canonical(c) {
 			fmt.Fprintln(h, l)
 		}
 	}

@@ -442,7 +442,7 @@ func (g *graph) spreadFailures() {
 }
 
 func upstreamFailed(up *job) error {
-	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s, which this reads, has failed", up.name)
+	return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s, which this reads, has failed", up.name())
 }
 
 // errMerged tells a waiter that its graph has become part of another.

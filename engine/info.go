@@ -125,9 +125,9 @@ func (i info) keyVisible(oid uint32, schema, name string) bool {
 func (i info) ViewDef(oid uint32, _ bool) (string, bool) {
 	switch o := i.snap.ByOID(oid).(type) {
 	case *catalog.View:
-		return o.Query, true
+		return catalog.Shown(o.Text, o.Query), true
 	case *catalog.MatView:
-		return o.Query, true
+		return catalog.Shown(o.Text, o.Query), true
 	}
 	return "", false
 }

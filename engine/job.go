@@ -19,7 +19,7 @@ import (
 // job is the running dataflow of one materialized view or sink.
 type job struct {
 	id    uint32
-	name  string
+	label atomic.Pointer[string] // see name
 	eng   *Engine
 	frags []*fragment
 	tasks []*jobTask
@@ -101,11 +101,16 @@ type contribution struct {
 // opID makes the state identity of an operator: fragment, instance, operator.
 func opID(frag, inst, op int) int { return frag<<24 | inst<<16 | op }
 
+// name names the job in logs and error tables. It changes when its object is
+// renamed, with the graph at rest.
+func (j *job) name() string { return *j.label.Load() }
+
 // newJob builds the tasks of a plan, wires its fragments, and leaves the leaves
 // that read relations and sources unconnected.
 func (e *Engine) newJob(id uint32, name string, root plan.Node, par int, s *expr.Session, pol errorPolicy, sink *sinkJob) (*job, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
-	j := &job{id: id, name: name, eng: e, session: s, onError: pol, sink: sink, ctx: ctx, cancel: cancel}
+	j := &job{id: id, eng: e, session: s, onError: pol, sink: sink, ctx: ctx, cancel: cancel}
+	j.label.Store(&name)
 	j.frags = cut(root, par)
 	j.print = fingerprint(root, par)
 	seen := map[uint32]bool{}
@@ -161,7 +166,7 @@ func (j *job) newTask(fi, inst int) (*jobTask, error) {
 	}
 	t.tree = tree
 	t.spec = exec.TaskSpec{
-		Name: fmt.Sprintf("%s/%d.%d", j.name, fi, inst), Tree: tree, Inbox: t.inbox, Out: t.out,
+		Name: fmt.Sprintf("%s/%d.%d", j.name(), fi, inst), Tree: tree, Inbox: t.inbox, Out: t.out,
 		Progress: t.progress, Sealed: t.sealed, Failed: j.fail,
 	}
 	return t, nil
@@ -295,7 +300,7 @@ func (t *jobTask) contribute(c *contribution) (err error) {
 		}
 	}()
 	if f := t.job.eng.fault; f != nil {
-		if err := f(t.job.name); err != nil {
+		if err := f(t.job.name()); err != nil {
 			return err
 		}
 	}
@@ -337,7 +342,7 @@ func (j *job) fail(err error) {
 	if !j.end(err) {
 		return
 	}
-	j.eng.log.Error("job failed", "job", j.name, "err", err)
+	j.eng.log.Error("job failed", "job", j.name(), "err", err)
 	if g := j.graph(); g != nil {
 		g.kick()
 	}
@@ -434,7 +439,7 @@ func (j *job) load(st *state.Store) error {
 	return st.LoadJob(j.id, func(op, _ int, key, val []byte) error {
 		t := byOp[op&^0xffff]
 		if t == nil {
-			return fmt.Errorf("state of job %s names operator %#x, which its plan does not have", j.name, op)
+			return fmt.Errorf("state of job %s names operator %#x, which its plan does not have", j.name(), op)
 		}
 		return t.tree.Load(op&0xffff, key, val)
 	})

@@ -97,7 +97,7 @@ func (e *Engine) Progress(name string) JobProgress {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, j := range e.jobs {
-		if j.name == name {
+		if j.name() == name {
 			return JobProgress{Rows: j.rows.Load(), StateBytes: j.stateBytes.Load(),
 				Ended: len(j.readers) > 0 && int(j.ended.Load()) == len(j.readers), Err: j.err()}
 		}
@@ -111,7 +111,7 @@ func (e *Engine) SyncJob(name string) (seal, commit time.Duration, err error) {
 	e.mu.RLock()
 	var g *graph
 	for _, j := range e.jobs {
-		if j.name == name {
+		if j.name() == name {
 			g = e.graphOf[j.id]
 		}
 	}
@@ -131,7 +131,7 @@ func (e *Engine) Pauses(name string) []time.Duration {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, j := range e.jobs {
-		if j.name == name {
+		if j.name() == name {
 			if g := e.graphOf[j.id]; g != nil {
 				g.mu.Lock()
 				defer g.mu.Unlock()

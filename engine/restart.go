@@ -68,7 +68,7 @@ func (g *graph) retry() bool {
 			continue
 		}
 		any, j.again, delay = true, true, max(delay, d)
-		g.eng.log.Warn("restarting a job from its last committed epoch", "job", j.name, "after", err)
+		g.eng.log.Warn("restarting a job from its last committed epoch", "job", j.name(), "after", err)
 	}
 	if !any {
 		return false
@@ -88,7 +88,7 @@ func (g *graph) rebuild() {
 	deadline := time.Now().Add(haltWait)
 	for _, j := range old {
 		if !j.await(time.Until(deadline)) {
-			g.eng.log.Warn("a task did not end and is left behind", "job", j.name)
+			g.eng.log.Warn("a task did not end and is left behind", "job", j.name())
 		}
 	}
 	g.jobs = map[uint32]*job{}

@@ -64,7 +64,7 @@ func (t *jobTask) rowError(_ int, c *vec.Chunk, i int, w int64, err error) error
 	if !dataError(pe.Code) {
 		return err
 	}
-	t.addError(viewErrorsOID, viewErrorTypes, w, t.job.name, string(pe.Code), pe.Msg, rowText(c, i))
+	t.addError(viewErrorsOID, viewErrorTypes, w, t.job.name(), string(pe.Code), pe.Msg, rowText(c, i))
 	return nil
 }
 
@@ -86,7 +86,7 @@ func (t *jobTask) badRecord(b *connector.BadRecord) error {
 	if b.Value != nil {
 		val = string(b.Value)
 	}
-	t.addError(sourceErrorsOID, sourceErrorTypes, 1, t.job.name, b.Split, b.Offset, key, val, string(pe.Code), pe.Msg)
+	t.addError(sourceErrorsOID, sourceErrorTypes, 1, t.job.name(), b.Split, b.Offset, key, val, string(pe.Code), pe.Msg)
 	return nil
 }
 

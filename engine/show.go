@@ -189,21 +189,29 @@ func (s *Session) showCreate(sh *sql.Show) func(*table) error {
 
 // definition returns the statement that created an object.
 func definition(o catalog.Object) string {
-	switch o := o.(type) {
-	case *catalog.Table:
-		return o.Definition
-	case *catalog.Source:
-		return o.Definition
-	case *catalog.MatView:
-		return o.Definition
-	case *catalog.View:
-		return o.Definition
-	case *catalog.Sink:
-		return o.Definition
-	case *catalog.Index:
-		return o.Definition
+	if d := definitionOf(o); d != nil {
+		return *d
 	}
 	return ""
+}
+
+// definitionOf returns the place of an object's definition.
+func definitionOf(o catalog.Object) *string {
+	switch o := o.(type) {
+	case *catalog.Table:
+		return &o.Definition
+	case *catalog.Source:
+		return &o.Definition
+	case *catalog.MatView:
+		return &o.Definition
+	case *catalog.View:
+		return &o.Definition
+	case *catalog.Sink:
+		return &o.Definition
+	case *catalog.Index:
+		return &o.Definition
+	}
+	return nil
 }
 
 func (s *Session) showJobs(t *table) error {
@@ -220,7 +228,7 @@ func (s *Session) showJobs(t *table) error {
 			kind = "sink"
 		}
 		status, msg := j.status()
-		t.add(int64(j.id), j.name, kind, status, j.rows.Load()+j.backfilled.Load(), j.stateBytes.Load(), msg)
+		t.add(int64(j.id), j.name(), kind, status, j.rows.Load()+j.backfilled.Load(), j.stateBytes.Load(), msg)
 	}
 	return nil
 }

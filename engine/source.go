@@ -78,7 +78,7 @@ func (r *sourceReader) run(ctx context.Context) {
 			r.release()
 		}
 		r.task.job.setSourceError(err)
-		r.task.job.eng.log.Warn("source reader failed; opening it again", "job", r.task.job.name, "source", r.scan.Name, "err", err)
+		r.task.job.eng.log.Warn("source reader failed; opening it again", "job", r.task.job.name(), "source", r.scan.Name, "err", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(connector.Backoff(n)):

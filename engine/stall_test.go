@@ -19,7 +19,7 @@ func TestLostBarrierEndsTheEpoch(t *testing.T) {
 	// An edge nobody sends on stands for a producer that has lost the barrier.
 	e.mu.RLock()
 	for _, j := range e.jobs {
-		if j.name == "w" {
+		if j.name() == "w" {
 			j.tasks[0].inbox.Connect(0, false)
 		}
 	}

@@ -53,11 +53,11 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	if cols, err = outputNames(cols, s.Columns); err != nil {
 		return nil, err
 	}
-	text := s.QueryText
-	if text == "" { // CREATE RECURSIVE VIEW
-		text = sql.Format(s.Query)
+	query, err := p.storedQuery(s.Query, b.searchPath())
+	if err != nil {
+		return nil, err
 	}
-	return &catalog.View{Head: h, Query: text, Definition: sql.Format(s), Columns: viewColumns(cols),
+	return &catalog.View{Head: h, Query: query, Text: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(cols),
 		DependsOn: b.dependencies(), SearchPath: b.searchPath()}, nil
 }
 
@@ -79,7 +79,11 @@ func (p *Planner) BindCreateMaterializedView(s *sql.CreateMaterializedView) (*ca
 	if err != nil {
 		return nil, err
 	}
-	return &catalog.MatView{Head: h, Query: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(st.Columns), Key: st.Key,
+	query, err := p.storedQuery(s.Query, b.searchPath())
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.MatView{Head: h, Query: query, Text: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(st.Columns), Key: st.Key,
 		AppendOnly: st.AppendOnly, DependsOn: st.Deps, Options: options(s.Options), SearchPath: b.searchPath()}, nil
 }
 
@@ -102,15 +106,7 @@ func (p *Planner) PlanMatView(v *catalog.MatView) (*Stream, error) {
 func (p *Planner) PlanSink(s *catalog.Sink) (*Stream, error) {
 	c := *p
 	c.Text, c.Session = "", withPath(p.Session, s.SearchPath)
-	text := s.Query
-	if text == "" {
-		o := p.Cat.ByOID(s.Input)
-		if o == nil {
-			return nil, pgerr.New(pgerr.UndefinedTable, "the input of sink \"%s\" does not exist", s.Name)
-		}
-		text = "SELECT * FROM " + sql.QuoteIdent(o.Header().Schema) + "." + sql.QuoteIdent(o.Header().Name)
-	}
-	q, err := ParseQuery(text)
+	q, err := ParseQuery(s.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +126,7 @@ func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &catalog.Sink{Head: h, Query: s.QueryText, Definition: sql.Format(s), Connector: connectorOf(s.Options, s.Format), SearchPath: b.searchPath()}
+	out := &catalog.Sink{Head: h, Text: s.QueryText, Definition: sql.Format(s), Connector: connectorOf(s.Options, s.Format), SearchPath: b.searchPath()}
 	q := s.Query
 	if s.From != nil {
 		rel, err := b.relation(*s.From, *s.From)
@@ -140,13 +136,16 @@ func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
 		if rel.Kind() == catalog.KindVirtual {
 			return nil, b.unsupported(*s.From, "a sink of a catalog table", "")
 		}
-		out.Input, out.Query = rel.Header().OID, ""
+		out.Input = rel.Header().OID
 		if q, err = ParseQuery("SELECT * FROM " + sql.QuoteIdent(rel.Header().Schema) + "." + sql.QuoteIdent(rel.Header().Name)); err != nil {
 			return nil, err
 		}
 	}
 	st, err := p.PlanStream(q, Target{Sink: 1, Columns: s.Columns})
 	if err != nil {
+		return nil, err
+	}
+	if out.Query, err = p.storedQuery(q, b.searchPath()); err != nil {
 		return nil, err
 	}
 	out.Columns, out.DependsOn = viewColumns(st.Columns), st.Deps

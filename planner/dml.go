@@ -284,7 +284,7 @@ func (b *binder) returning(ts []sql.Target, sc *scope) ([]namedExpr, error) {
 		if name == "" {
 			name = figureName(t.Expr)
 		}
-		out = append(out, namedExpr{name, e, t.Expr})
+		out = append(out, namedExpr{name: name, e: e, at: t.Expr})
 	}
 	return out, nil
 }

@@ -166,6 +166,9 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	if err != nil {
 		return nil, notInSight(err, te.Name.Name, outer.ctes)
 	}
+	if b.pins != nil {
+		b.pins.refs[te] = rel
+	}
 	h := rel.Header()
 	if v, ok := rel.(*catalog.View); ok {
 		return b.viewRef(v, te)

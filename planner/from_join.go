@@ -41,7 +41,11 @@ func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
 	p := &fromPart{node: crossJoin(kind, l.node, r), items: slices.Concat(l.items, r.items)}
 	switch {
 	case te.Natural:
-		return b.usingJoin(p, commonNames(l.items, r.items), l.items, r.items, te)
+		names := commonNames(l.items, r.items)
+		if b.pins != nil && len(names) > 0 {
+			b.pins.using[te] = names
+		}
+		return b.usingJoin(p, names, l.items, r.items, te)
 	case len(te.Using) > 0:
 		return b.usingJoin(p, te.Using, l.items, r.items, te)
 	case te.On != nil:

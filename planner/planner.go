@@ -161,6 +161,7 @@ type binder struct {
 	needWitness, witness bool
 	// recursions numbers the recursive queries.
 	recursions int
+	pins       *pins // noted where a query is stored; else nil
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

@@ -344,6 +344,7 @@ type namedExpr struct {
 	name string
 	e    expr.Expr
 	at   sql.Node
+	of   string // the table that * stands for
 }
 
 // star expands * or t.*.
@@ -359,7 +360,7 @@ func (b *binder) star(sc *scope, ref *sql.ColumnRef) ([]namedExpr, error) {
 			if k, ok := v.(*expr.Col); ok {
 				b.colAt[k] = colRef{b.at(ref), b.displayName(sc, k.Index, c.name)}
 			}
-			out = append(out, namedExpr{c.name, v, ref})
+			out = append(out, namedExpr{name: c.name, e: v, at: ref, of: it.name})
 		}
 	}
 	if len(ref.Parts) == 0 {

@@ -30,6 +30,9 @@ type selection struct {
 	keys    []expr.Expr // grouping expressions over the FROM row
 	order   []targetKey
 	on      []int // DISTINCT ON: targets
+	// pinned is the select list with every * spelled out, unless unpinned.
+	pinned   []sql.Target
+	unpinned bool
 }
 
 // targetKey is an ORDER BY key: a target with a direction.
@@ -93,15 +96,18 @@ func (s *selection) outputContext(clause string) *exprContext {
 }
 
 func (s *selection) bindTargets() error {
+	defer s.pinTargets()
 	for _, t := range s.q.Targets {
 		if ref, ok := t.Expr.(*sql.ColumnRef); ok && ref.Star {
 			cols, err := s.b.star(s.sc, ref)
 			if err != nil {
 				return err
 			}
+			s.noteTarget(t, cols)
 			s.targets = append(s.targets, cols...)
 			continue
 		}
+		s.noteTarget(t, nil)
 		if f, ok := t.Expr.(*sql.FieldSelect); ok && f.Star {
 			if err := s.expandRecord(f); err != nil {
 				return err
@@ -116,7 +122,7 @@ func (s *selection) bindTargets() error {
 		if name == "" {
 			name = figureName(t.Expr)
 		}
-		s.targets = append(s.targets, namedExpr{name, e, t.Expr})
+		s.targets = append(s.targets, namedExpr{name: name, e: e, at: t.Expr})
 	}
 	s.visible = len(s.targets)
 	return nil
@@ -136,7 +142,7 @@ func (s *selection) expandRecord(f *sql.FieldSelect) error {
 		return s.b.errAt(f, pgerr.WrongObjectType, "type %s is not composite", e.Type().Base())
 	}
 	for i := range fields {
-		s.targets = append(s.targets, namedExpr{fields[i].Name, fieldOf(e, i), f})
+		s.targets = append(s.targets, namedExpr{name: fields[i].Name, e: fieldOf(e, i), at: f})
 	}
 	return nil
 }
@@ -188,7 +194,7 @@ func (s *selection) targetOf(e sql.Expr, clause string) (int, error) {
 			return i, nil
 		}
 	}
-	s.targets = append(s.targets, namedExpr{"", x, e})
+	s.targets = append(s.targets, namedExpr{e: x, at: e})
 	return len(s.targets) - 1, nil
 }
 
@@ -242,7 +248,7 @@ func (s *selection) inheritOrder(mode queryMode) {
 		i := slices.IndexFunc(s.targets, func(t namedExpr) bool { return exprKey(t.e) == exprKey(e) })
 		if i < 0 {
 			i = len(s.targets)
-			s.targets = append(s.targets, namedExpr{"", e, s.q})
+			s.targets = append(s.targets, namedExpr{e: e, at: s.q})
 		}
 		s.order = append(s.order, targetKey{i, k.Desc, k.NullsFirst})
 	}

@@ -297,6 +297,14 @@ type LockTable struct {
 	NoWait bool
 }
 
+// Refresh is REFRESH MATERIALIZED VIEW.
+type Refresh struct {
+	At
+	Name         Name
+	Concurrently bool
+	NoData       bool
+}
+
 // Checkpoint is CHECKPOINT.
 type Checkpoint struct{ At }
 
@@ -344,5 +352,6 @@ func (*Notify) stmtNode()         {}
 func (*Vacuum) stmtNode()         {}
 func (*LockTable) stmtNode()      {}
 func (*Checkpoint) stmtNode()     {}
+func (*Refresh) stmtNode()        {}
 func (*Do) stmtNode()             {}
 func (*Unsupported) stmtNode()    {}

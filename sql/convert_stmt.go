@@ -72,6 +72,9 @@ func (c *converter) utility(n *pg.Node, a At) Stmt {
 		return &Notify{a, v.NotifyStmt.Conditionname, v.NotifyStmt.Payload}
 	case *pg.Node_CheckPointStmt:
 		return &Checkpoint{a}
+	case *pg.Node_RefreshMatViewStmt:
+		r := v.RefreshMatViewStmt
+		return &Refresh{a, c.rangeName(r.Relation), r.Concurrent, r.SkipData}
 	case *pg.Node_VacuumStmt:
 		out := &Vacuum{At: a, Analyze: !v.VacuumStmt.IsVacuumcmd, Options: c.options(v.VacuumStmt.Options)}
 		for _, r := range v.VacuumStmt.Rels {
@@ -131,7 +134,6 @@ var statementNames = map[string]string{
 	"CreateForeignTableStmt":  "CREATE FOREIGN TABLE",
 	"CreatePolicyStmt":        "CREATE POLICY",
 	"CreateStatsStmt":         "CREATE STATISTICS",
-	"RefreshMatViewStmt":      "REFRESH MATERIALIZED VIEW",
 	"ClusterStmt":             "CLUSTER",
 	"ReindexStmt":             "REINDEX",
 	"MergeStmt":               "MERGE",

@@ -285,6 +285,11 @@ func (f *formatter) admin(s Stmt) {
 		f.w("LOCK TABLE ")
 		f.names(v.Tables)
 		f.w(" IN ", lockModes[v.Mode], " MODE", not(v.NoWait, "", " NOWAIT"))
+	case *Refresh:
+		f.w("REFRESH MATERIALIZED VIEW ")
+		f.wIf(v.Concurrently, "CONCURRENTLY ")
+		f.w(QuoteName(v.Name))
+		f.wIf(v.NoData, " WITH NO DATA")
 	case *Checkpoint:
 		f.w("CHECKPOINT")
 	case *Do:

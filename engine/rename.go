@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// rename gives an object another name or schema. The stored queries that read it
+// are rewritten to the new name, so that they go on meaning the same object, and
+// running jobs are not disturbed: they know relations by number.
+func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterAction) (catalog.Object, error) {
+	if _, ok := o.(*catalog.Schema); ok {
+		return nil, pgerr.Unsupported("renaming a schema", "Create a new schema and move the objects with ALTER … SET SCHEMA.")
+	}
+	snap := s.eng.cat.Current()
+	n := catalog.Clone(o)
+	if a.Kind == sql.AlterRename {
+		n.Header().Name = a.NewName
+	} else {
+		if snap.Schema(a.NewName) == nil {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", a.NewName)
+		}
+		n.Header().Schema = a.NewName
+	}
+	name := sql.Name{Schema: n.Header().Schema, Name: n.Header().Name}
+	redefine(n, func(st sql.Stmt) { setName(st, name) })
+	changes := []catalog.Change{{Replace: n}}
+	for _, d := range snap.Dependents(o.Header().OID) {
+		c := catalog.Clone(d)
+		if err := s.follow(snap, c, o.Header().OID, name); err != nil {
+			return nil, err
+		}
+		changes = append(changes, catalog.Change{Replace: c})
+	}
+	if err := s.eng.unmoved(snap, changes); err != nil {
+		return nil, err
+	}
+	for {
+		j := s.eng.jobOf(o.Header().OID)
+		if j == nil {
+			return n, s.eng.changeCatalog(&state.Commit{}, changes...)
+		}
+		g := j.graph()
+		if g == nil {
+			return n, s.eng.renameJob(j, n, changes)
+		}
+		err := g.atRest(ctx, func() error { return s.eng.renameJob(s.eng.jobOf(o.Header().OID), n, changes) })
+		if err != errMerged {
+			return n, err
+		}
+	}
+}
+
+// follow makes an object that reads oid read it under its new name.
+func (s *Session) follow(snap *catalog.Snapshot, d catalog.Object, oid uint32, name sql.Name) error {
+	if ix, ok := d.(*catalog.Index); ok {
+		redefine(ix, func(st sql.Stmt) {
+			if c, ok := st.(*sql.CreateIndex); ok {
+				c.Table = name
+			}
+		})
+		if ix.Schema != name.Schema {
+			ix.Schema = name.Schema
+		}
+		return nil
+	}
+	query, text, path := storedQuery(d)
+	if query == nil {
+		return nil
+	}
+	q, err := (&planner.Planner{Cat: snap, Session: &s.expr}).Renamed(*query, path, oid, name)
+	if err != nil {
+		return pgerr.Unsupported("renaming this object", d.Kind().String()+" "+d.Header().Name+" reads it in a way that cannot be rewritten.")
+	}
+	*query, *text = q, ""
+	redefine(d, func(st sql.Stmt) { setQuery(st, q, name) })
+	return nil
+}
+
+// storedQuery returns the places of an object's query and of its text as written,
+// and the path its other names are looked up by.
+func storedQuery(o catalog.Object) (query, text *string, path []string) {
+	switch o := o.(type) {
+	case *catalog.View:
+		return &o.Query, &o.Text, o.SearchPath
+	case *catalog.MatView:
+		return &o.Query, &o.Text, o.SearchPath
+	case *catalog.Sink:
+		return &o.Query, &o.Text, o.SearchPath
+	}
+	return nil, nil, nil
+}
+
+// redefine changes the statement that SHOW CREATE shows. One that cannot be read
+// again stays as it was written.
+func redefine(o catalog.Object, f func(sql.Stmt)) {
+	def := definitionOf(o)
+	if def == nil || *def == "" {
+		return
+	}
+	sts, err := sql.Parse(*def)
+	if err != nil || len(sts) != 1 {
+		return
+	}
+	f(sts[0].Stmt)
+	*def = sql.Format(sts[0].Stmt)
+}
+
+func setName(st sql.Stmt, n sql.Name) {
+	switch st := st.(type) {
+	case *sql.CreateTable:
+		st.Name = n
+	case *sql.CreateSource:
+		st.Name = n
+	case *sql.CreateView:
+		st.Name = n
+	case *sql.CreateMaterializedView:
+		st.Name = n
+	case *sql.CreateSink:
+		st.Name = n
+	case *sql.CreateIndex:
+		st.Name = n.Name
+	}
+}
+
+// setQuery puts the rewritten query into a definition; input is the new name of
+// the relation that CREATE SINK … FROM names.
+func setQuery(st sql.Stmt, text string, input sql.Name) {
+	q, err := planner.ParseQuery(text)
+	if err != nil {
+		return
+	}
+	switch st := st.(type) {
+	case *sql.CreateView:
+		st.Query = q
+	case *sql.CreateMaterializedView:
+		st.Query = q
+	case *sql.CreateSink:
+		if st.From != nil {
+			st.From = &input
+		} else {
+			st.Query = q
+		}
+	}
+}
+
+// unmoved checks that every job means the same after the changes as before.
+func (e *Engine) unmoved(snap *catalog.Snapshot, changes []catalog.Change) error {
+	next, _, err := snap.Apply(changes...)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		oid := c.Replace.Header().OID
+		was, err := e.planPrint(snap, snap.ByOID(oid))
+		if err != nil {
+			continue // a job that cannot be planned today is none the worse
+		}
+		is, err := e.planPrint(next, c.Replace)
+		if err != nil || was != is {
+			return pgerr.Unsupported("renaming this object",
+				c.Replace.Kind().String()+" "+c.Replace.Header().Name+" reads it in a way that cannot be rewritten.")
+		}
+	}
+	return nil
+}
+
+// planPrint is the fingerprint of a job's plan; "" for what is no job.
+func (e *Engine) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, error) {
+	var st *planner.Stream
+	var err error
+	switch o := o.(type) {
+	case *catalog.MatView:
+		st, err = (&planner.Planner{Cat: snap, Session: e.frozenSession(o.SearchPath, o.Settings)}).PlanMatView(o)
+	case *catalog.Sink:
+		st, err = (&planner.Planner{Cat: snap, Session: e.frozenSession(o.SearchPath, o.Settings)}).PlanSink(o)
+	default:
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(fingerprint(st.Root, 1)), nil
+}
+
+// renameJob commits the renaming of a job's object together with the rows of the
+// error tables that name it, and the job takes the new name. Its graph is at rest.
+func (e *Engine) renameJob(j *job, o catalog.Object, changes []catalog.Change) error {
+	c := &state.Commit{}
+	name := jobName(o)
+	snap := e.store.Snapshot()
+	defer snap.Close()
+	for rel, ts := range map[uint32][]types.T{viewErrorsOID: viewErrorTypes, sourceErrorsOID: sourceErrorTypes} {
+		b := state.NewRowBatch(rel)
+		err := scanRows(snap, rel, ts, formBag, nil, nil, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
+			for i := range ch.Rows {
+				if ch.Cols[0].Datum(i) != j.name() {
+					continue
+				}
+				row := make([]types.Datum, len(ch.Cols))
+				for k, v := range ch.Cols {
+					row[k] = v.Datum(i)
+				}
+				row[0] = name
+				to := vec.NewChunk(ts, 1)
+				to.AppendRow(1, row...)
+				b.Add(vec.AppendRow(nil, ch, nil, i), -ch.Weight(i))
+				b.Add(vec.AppendRow(nil, to, nil, 0), ch.Weight(i))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		c.Rows = append(c.Rows, b)
+	}
+	if err := e.changeCatalog(c, changes...); err != nil {
+		return err
+	}
+	j.label.Store(&name)
+	return nil
+}
+
+func (e *Engine) jobOf(oid uint32) *job {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.jobs[oid]
+}
