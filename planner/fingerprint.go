@@ -51,6 +51,14 @@ func nameless(n plan.Node) plan.Node {
 		c := *n
 		c.Out = unnamed(n.Out)
 		return &c
+	case *plan.Recursive:
+		c := *n
+		c.Out = unnamed(n.Out)
+		return &c
+	case *plan.WorkTable:
+		c := *n
+		c.Out = unnamed(n.Out)
+		return &c
 	case *plan.Window:
 		c := *n
 		c.Out = unnamed(n.Out)
