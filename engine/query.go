@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/exec"
@@ -35,6 +36,14 @@ type run struct {
 // write has returned only after it.
 func (s *Session) newRun(ctx context.Context) *run {
 	r := &run{s: s, cat: s.eng.cat.Current(), snap: s.eng.store.Snapshot(), ctx: ctx}
+	s.expr.Sleep = func(d time.Duration) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return canceled(ctx)
+		}
+	}
 	if len(s.tx.writes) > 0 {
 		r.own = map[uint32]*tableWrite{}
 		for _, w := range s.tx.writes {

@@ -55,7 +55,7 @@ const DatabaseName = "streamdb"
 func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, error) {
 	s := &Session{eng: e, client: st.Client, values: map[string]string{}, cursors: map[string]*cursor{},
 		started: time.Now(), remote: st.Remote, user: st.User, database: st.Database}
-	s.expr = expr.Session{User: st.User, Database: st.Database, BackendPID: st.Client.PID()}
+	s.expr = expr.Session{User: st.User, Database: st.Database, BackendPID: st.Client.PID(), Random: &expr.Seeded{}}
 	s.expr.Setting = func(n string) (string, bool) { v, err := s.show(n); return v, err == nil }
 	s.expr.SetSetting = s.set
 	s.expr.Sequences = sequenceUse{s}

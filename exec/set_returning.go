@@ -14,6 +14,9 @@ type setCall struct {
 	args []*expr.Program
 	vals []vec.Vector
 	outs []vec.Vector // the rows of the current input row, one vector a column
+	// scratch of appendRecord
+	types  []types.T
+	fields []types.Datum
 }
 
 func newSetCall(fn *expr.Func, args []expr.Expr, outs []types.T) (*setCall, error) {
@@ -69,6 +72,32 @@ func (s *setCall) rows(c *expr.Ctx, i int) (int, error) {
 	return n, nil
 }
 
+// setOutputs are the columns that a call in a ProjectSet computes: with several
+// of them its column is a record of them.
+func setOutputs(c *expr.Call, t types.T) []types.T {
+	if t.ID == types.Record && c.Fn.Cols != nil {
+		in := make([]types.T, len(c.Args))
+		for i, a := range c.Args {
+			in[i] = a.Type()
+		}
+		if _, ts := c.Fn.Cols(in); len(ts) > 1 {
+			return ts
+		}
+	}
+	return []types.T{t}
+}
+
+// appendRecord appends row j of the outputs as a record.
+func (s *setCall) appendRecord(dst vec.Vector, j int) {
+	s.types, s.fields = s.types[:0], s.fields[:0]
+	for _, o := range s.outs {
+		s.types, s.fields = append(s.types, o.Type()), append(s.fields, o.Datum(j))
+	}
+	d := dst.(*vec.Bytes)
+	d.Data = types.AppendRecord(d.Data, s.types, s.fields)
+	d.Finish()
+}
+
 // projectSet is a projection with set-returning functions. It has no state: the
 // functions give the same rows when the row is taken away.
 type projectSet struct {
@@ -91,7 +120,7 @@ func newProjectSet(p *plan.ProjectSet, b *opBase) (Operator, error) {
 	for i, e := range p.Exprs {
 		var err error
 		if c, ok := e.(*expr.Call); ok && c.Fn.Set {
-			op.sets[i], err = newSetCall(c.Fn, c.Args, []types.T{p.Out[i].Typ})
+			op.sets[i], err = newSetCall(c.Fn, c.Args, setOutputs(c, p.Out[i].Typ))
 		} else {
 			op.progs[i], err = expr.Compile(e)
 		}
@@ -169,6 +198,8 @@ func (p *projectSet) expand(c *vec.Chunk, i int, emit Emit) error {
 			switch {
 			case s == nil:
 				p.out.c.Cols[k].AppendFrom(p.vals[k], i)
+			case j < p.count[k] && len(s.outs) > 1:
+				s.appendRecord(p.out.c.Cols[k], j)
 			case j < p.count[k]:
 				p.out.c.Cols[k].AppendFrom(s.outs[0], j)
 			default:

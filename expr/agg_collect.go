@@ -154,7 +154,7 @@ func finishJSONObject(c *Ctx, a *collectAcc, dst vec.Vector, binary bool) error 
 		} else {
 			b = append(b, ", "...)
 		}
-		b = types.AppendJSONString(b, string(jsonKey(row.Cols[0], 0, c)))
+		b = types.AppendJSONString(b, jsonKey(row.Cols[0].Type(), row.Cols[0], 0, c.options()))
 		b = append(b, " : "...)
 		b = appendJSON(b, row.Cols[1].Type(), row.Cols[1].Datum(0), c.options())
 		return nil

@@ -68,6 +68,12 @@ func basicAggs() []*AggFunc {
 			agg(name, types.TInt4, types.TInt4, flat(bitAgg[int32]{op, 32})),
 			agg(name, types.TInt8, types.TInt8, flat(bitAgg[int64]{op, 64})))
 	}
+	// Retractions need the values themselves, so it may as well be exact.
+	out = append(out, &AggFunc{Name: "approx_count_distinct", Args: ts(Any), Ret: types.TInt8, DistinctIsNoop: true,
+		Doc: "the number of different values; exact", Make: func(m MakeArgs) AggImpl {
+			m.Distinct = true
+			return distinctOf(agg("count", Any, types.TInt8, flat(countAgg{})), m)
+		}})
 	return out
 }
 

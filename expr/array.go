@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -90,8 +91,9 @@ func arrayFuncs() []*Func {
 			return r.putJSON(v, ok, false)
 		})),
 		poly(fn("trim_array", ts(AnyArray, tI4), types.T{}, trimArray), sameAs(0)),
-		poly(fnNulls("array_fill", ts(AnyElement, types.ArrayOf(types.Int4)), types.T{}, arrayFill), func(a []types.T) types.T { return arrayOf(a[0]) }),
-		poly(fnNulls("array_fill", ts(AnyElement, types.ArrayOf(types.Int4), types.ArrayOf(types.Int4)), types.T{}, arrayFill), func(a []types.T) types.T { return arrayOf(a[0]) }),
+	}
+	for _, args := range [][]types.T{ts(AnyElement, types.ArrayOf(types.Int4)), ts(AnyElement, types.ArrayOf(types.Int4), types.ArrayOf(types.Int4))} {
+		out = append(out, poly(fnNulls("array_fill", args, types.T{}, arrayFill), func(a []types.T) types.T { return arrayOf(a[0]) }))
 	}
 	bounds := ts(AnyArray)
 	for range 6 { // the most dimensions an array has
@@ -239,10 +241,10 @@ func arrayPosition(r *row) error {
 	if v.Dims() > 1 {
 		return pgerr.New(pgerr.FeatureNotSupported, "searching for elements in multidimensional arrays is not supported")
 	}
-	from := 1
-	if v.Dims() == 1 {
-		from = v.Lower(0)
+	if v.Dims() == 0 {
+		return r.null()
 	}
+	from := v.Lower(0)
 	if len(r.args) > 2 {
 		if r.isNull(2) {
 			return pgerr.New(pgerr.NullValueNotAllowed, "initial position must not be null")
@@ -370,6 +372,26 @@ func splitString(s, sep string, sepNull bool) []string {
 	return strings.Split(s, sep)
 }
 
+// stringToTable is string_to_array as rows.
+func stringToTable(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
+	r := row{c: c, args: args, i: i}
+	if r.isNull(0) {
+		return nil
+	}
+	sep := ""
+	if !r.isNull(1) {
+		sep = r.s(1)
+	}
+	for _, p := range splitString(r.s(0), sep, r.isNull(1)) {
+		if len(args) > 2 && !r.isNull(2) && p == r.s(2) {
+			dst[0].AppendNull()
+		} else {
+			dst[0].AppendDatum(strings.Clone(p))
+		}
+	}
+	return nil
+}
+
 func stringToArray(r *row) error {
 	if r.isNull(0) {
 		return r.null()
@@ -451,47 +473,41 @@ func arrayFill(r *row) error {
 	if r.isNull(1) || len(r.args) > 2 && r.isNull(2) {
 		return pgerr.New(pgerr.NullValueNotAllowed, "dimension array or low bound array cannot be null")
 	}
-	dv := r.view(1)
-	lower := func(int) (int32, error) { return 1, nil }
+	sizes, err := boundsOf(r.view(1), "dimension")
+	if err != nil {
+		return err
+	}
+	lower := make([]int32, len(sizes))
+	for i := range lower {
+		lower[i] = 1
+	}
 	if len(r.args) > 2 {
-		lv := r.view(2)
-		if lv.Len() != dv.Len() {
+		if lower, err = boundsOf(r.view(2), "low bound"); err != nil {
+			return err
+		}
+		if len(lower) != len(sizes) {
 			return pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
 				WithDetail("Low bound array has different size than dimensions array.")
 		}
-		lower = func(i int) (int32, error) {
-			b, null := lv.At(i)
-			if null {
-				return 0, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
-			}
-			return types.ElemDatum(types.KInt32, b).(int32), nil
-		}
 	}
-	dims := make([]int32, 0, 2*dv.Len())
-	n := 1
-	for i := range dv.Len() {
-		b, null := dv.At(i)
-		if null {
-			return pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
-		}
-		d := types.ElemDatum(types.KInt32, b).(int32)
-		if d < 0 || n > 1<<20 {
-			return pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
-		}
-		n *= int(d)
-		l, err := lower(i)
-		if err != nil {
-			return err
-		}
-		dims = append(dims, d, l)
+	if len(sizes) > 6 {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (6)", len(sizes))
 	}
-	if n > 1<<24 {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (%d)", 1<<24)
-	}
-	if dv.Len() == 0 {
-		n = 0
+	n := min(len(sizes), 1)
+	var dims []int32
+	for i, d := range sizes {
+		if n *= int(d); d < 0 || n > 134217727 {
+			return errArraySize
+		}
+		if int64(lower[i])+int64(d) > math.MaxInt32 {
+			return pgerr.New(pgerr.ProgramLimitExceeded, "array lower bound is too large: %d", lower[i])
+		}
+		dims = append(dims, d, lower[i])
 	}
 	e, null := r.elemBytes(0)
+	if n*(len(e)+8) > maxText {
+		return errArraySize
+	}
 	var b types.ArrayBuilder
 	for range n {
 		if null {
@@ -500,5 +516,27 @@ func arrayFill(r *row) error {
 			b.Add(e)
 		}
 	}
+	if n == 0 {
+		dims = nil
+	}
 	return r.putB(shaped(dims, &b))
+}
+
+var errArraySize = pgerr.New(pgerr.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
+
+// boundsOf reads the dimensions or lower bounds given to array_fill.
+func boundsOf(v types.ArrayView, what string) ([]int32, error) {
+	if v.Dims() > 1 {
+		return nil, pgerr.New(pgerr.ArraySubscriptError, "wrong number of array subscripts").
+			WithDetail("Dimension array must be one dimensional.")
+	}
+	var out []int32
+	for i := range v.Len() {
+		b, null := v.At(i)
+		if null {
+			return nil, pgerr.New(pgerr.NullValueNotAllowed, "dimension values cannot be null")
+		}
+		out = append(out, types.ElemDatum(types.KInt32, b).(int32))
+	}
+	return out, nil
 }

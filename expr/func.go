@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"time"
+
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
@@ -29,6 +31,8 @@ type Func struct {
 	Args       []types.T // AnyElement, AnyArray: see resolve.go
 	Variadic   bool      // the last of Args repeats
 	Optional   int       // how many of the last Args may be left out
+	Params     []string  // names of the parameters; nil: they have none
+	Defaults   []Expr    // of the last Optional parameters, for calls by name
 	As         *Func     // an alias for resolution only: As is what is called
 	Ret        types.T
 	RetFn      func(args []types.T) types.T // polymorphic results; nil: Ret
@@ -42,7 +46,9 @@ type Func struct {
 	// Cols describes the result columns of a Set function; nil: one column, named
 	// after the function, of the result type.
 	Cols func(args []types.T) (names []string, ts []types.T)
-	Doc  string // one line for the documentation
+	// NeedsColumns: the columns of the result come from a column definition list.
+	NeedsColumns bool
+	Doc          string // one line for the documentation
 }
 
 // SetKernel appends the rows a set-returning function yields for row i of args
@@ -77,6 +83,11 @@ type Session struct {
 	// Sequences gives out values of sequences; nil outside a session.
 	Sequences  Sequences
 	BackendPID int32
+	// Random is the sequence setseed gives; nil: none can be given.
+	Random *Seeded
+	// Sleep waits, or ends early with the error of a cancelled statement; nil
+	// where nothing may wait.
+	Sleep func(time.Duration) error
 }
 
 // CatalogInfo is the part of the catalog that scalar functions may ask.

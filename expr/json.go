@@ -26,6 +26,19 @@ func textElems(b []byte) (out []string, hasNull bool) {
 	return out, hasNull
 }
 
+// pathSteps returns the elements of a text array as steps of a path to edit.
+func pathSteps(b []byte) []string {
+	v := types.ViewArray(b)
+	out := make([]string, v.Len())
+	for i := range out {
+		e, null := v.At(i)
+		if out[i] = string(e); null {
+			out[i] = types.JSONNullStep
+		}
+	}
+	return out
+}
+
 // putJSON ends with a raw JSON value, as JSON or as text.
 func (r *row) putJSON(val []byte, ok, asText bool) error {
 	if !ok {
@@ -59,8 +72,9 @@ func jsonAccess() []*Func {
 					return r.putJSON(v, ok, text)
 				})),
 				safe(fn(op, ts(t, tI4), ret, func(r *row) error {
-					if firstByte(r.b(0)) != '[' {
-						return r.null()
+					if c, i := firstByte(r.b(0)), r.i4(1); c != '[' {
+						// A scalar jsonb counts as an array of it.
+						return r.putJSON(r.b(0), t.ID == types.JSONB && c != '{' && (i == 0 || i == -1), text)
 					}
 					v, ok := types.JSONIndex(r.b(0), r.i4(1))
 					return r.putJSON(v, ok, text)
@@ -118,10 +132,15 @@ func jsonOps() []*Func {
 		fn("-", ts(tJSONB, tText), tJSONB, func(r *row) error { return bytesErr(r)(types.AppendJSONBDelete(nil, r.b(0), r.s(1))) }),
 		fn("-", ts(tJSONB, tI4), tJSONB, func(r *row) error { return bytesErr(r)(types.AppendJSONBDeleteIndex(nil, r.b(0), r.i4(1))) }),
 		fn("-", ts(tJSONB, tTextArray), tJSONB, func(r *row) error {
-			keys, _ := textElems(r.b(1))
-			b := r.b(0)
+			keys, b := pathSteps(r.b(1)), r.b(0)
 			var err error
+			if c := firstByte(b); c != '{' && c != '[' {
+				return pgerr.New(pgerr.InvalidParameterValue, "cannot delete from scalar")
+			}
 			for _, k := range keys {
+				if k == types.JSONNullStep {
+					continue
+				}
 				if b, err = types.AppendJSONBDelete(nil, b, k); err != nil {
 					return err
 				}
@@ -129,7 +148,7 @@ func jsonOps() []*Func {
 			return r.putB(b)
 		}),
 		fn("#-", ts(tJSONB, tTextArray), tJSONB, func(r *row) error {
-			keys, _ := textElems(r.b(1))
+			keys := pathSteps(r.b(1))
 			return bytesErr(r)(types.AppendJSONBDeletePath(nil, r.b(0), keys))
 		}),
 	}
@@ -183,6 +202,7 @@ func jsonFuncs() []*Func {
 	out = append(out,
 		safe(fn("jsonb_pretty", ts(tJSONB), tText, func(r *row) error { return r.putB(types.AppendJSONBPretty(nil, r.b(0))) })),
 		jsonbEdit("jsonb_set", types.AppendJSONBSet, true), jsonbEdit("jsonb_insert", types.AppendJSONBInsert, false),
+		jsonbSetLax(),
 		safe(fn("jsonb_contains", ts(tJSONB, tJSONB), types.TBool, func(r *row) error { return r.putBool(types.JSONBContains(r.b(0), r.b(1))) })),
 		safe(fn("jsonb_exists", ts(tJSONB, tText), types.TBool, func(r *row) error { return r.putBool(types.JSONBExists(r.b(0), r.s(1))) })),
 	)
@@ -224,10 +244,7 @@ func stripNulls(dst, b []byte) []byte {
 // jsonbEdit makes jsonb_set and jsonb_insert, whose last argument has a default.
 func jsonbEdit(name string, f func(dst, b []byte, path []string, val []byte, flag bool) ([]byte, error), def bool) *Func {
 	g := fn(name, ts(tJSONB, tTextArray, tJSONB, types.TBool), tJSONB, func(r *row) error {
-		path, hasNull := textElems(r.b(1))
-		if hasNull {
-			return pgerr.New(pgerr.NullValueNotAllowed, "path element at position 1 is null")
-		}
+		path := pathSteps(r.b(1))
 		flag := def
 		if len(r.args) > 3 {
 			flag = r.bool(3)
@@ -240,6 +257,53 @@ func jsonbEdit(name string, f func(dst, b []byte, path []string, val []byte, fla
 	})
 	g.Optional = 1
 	return g
+}
+
+// jsonbSetLax is jsonb_set with a say in what a NULL value does.
+func jsonbSetLax() *Func {
+	f := fnNulls("jsonb_set_lax", ts(tJSONB, tTextArray, tJSONB, tBool, tText), tJSONB, func(r *row) error {
+		if r.isNull(0) || r.isNull(1) || len(r.args) > 3 && r.isNull(3) {
+			return r.null()
+		}
+		how := "use_json_null"
+		if len(r.args) > 4 {
+			if r.isNull(4) {
+				return pgerr.New(pgerr.InvalidParameterValue, `null_value_treatment must be "delete_key", "return_target", "use_json_null", or "raise_exception"`)
+			}
+			how = r.s(4)
+		}
+		path := pathSteps(r.b(1))
+		create := len(r.args) < 4 || r.bool(3)
+		val := []byte("null")
+		if !r.isNull(2) {
+			val = r.b(2)
+		} else {
+			switch how {
+			case "raise_exception":
+				return pgerr.New(pgerr.NullValueNotAllowed, "JSON value must not be null").
+					WithDetail(`Exception was raised because null_value_treatment is "raise_exception".`).
+					WithHint(`To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.`)
+			case "return_target":
+				return r.putB(r.b(0))
+			case "use_json_null":
+			case "delete_key":
+				b, err := types.AppendJSONBDeletePath(nil, r.b(0), path)
+				if err != nil {
+					return err
+				}
+				return r.putB(b)
+			default:
+				return pgerr.New(pgerr.InvalidParameterValue, `null_value_treatment must be "delete_key", "return_target", "use_json_null", or "raise_exception"`)
+			}
+		}
+		b, err := types.AppendJSONBSet(nil, r.b(0), path, val, create)
+		if err != nil {
+			return err
+		}
+		return r.putB(b)
+	})
+	f.Optional = 2
+	return f
 }
 
 // appendJSON appends a SQL value as JSON, as to_json does.
@@ -386,15 +450,18 @@ func jsonBuildFuncs() []*Func {
 		texts2 := fn(pre+"_object", ts(tTextArray, tTextArray), t, func(r *row) error { return jsonObject(r, binary) })
 		out = append(out, toJSON, build, object, texts, texts2)
 	}
-	out = append(out, stable(fn("row_to_json", ts(types.TRecord), tJSON, func(r *row) error {
-		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
-	})), stable(fn("array_to_json", ts(AnyArray), tJSON, func(r *row) error {
-		return r.putB(appendJSON(nil, r.typ(0), r.datum(0), r.c.options()))
-	})), stable(fn("array_to_json", ts(AnyArray, types.TBool), tJSON, func(r *row) error {
-		return r.putB(appendJSONArray(nil, r.typ(0), string(r.b(0)), r.bool(1), r.c.options()))
-	})), stable(fn("row_to_json", ts(types.TRecord, types.TBool), tJSON, func(r *row) error {
-		return r.putB(appendJSONRecord(nil, r.typ(0), string(r.b(0)), r.bool(1), r.c.options()))
-	})))
+	// The flag asks for line feeds between what lies at the top.
+	toText := func(r *row) error {
+		b := appendJSON(nil, r.typ(0), r.datum(0), r.c.options())
+		if len(r.args) > 1 && r.bool(1) {
+			b = feedLines(b)
+		}
+		return r.putB(b)
+	}
+	for _, f := range []*Func{fn("row_to_json", ts(types.TRecord, tBool), tJSON, toText), fn("array_to_json", ts(AnyArray, tBool), tJSON, toText)} {
+		f.Optional = 1
+		out = append(out, stable(f))
+	}
 	return out
 }
 
@@ -405,12 +472,41 @@ func scalarKey(t types.T) bool {
 	return t.ID != types.Array && t.ID != types.Record && t.ID != types.JSON && t.ID != types.JSONB
 }
 
-// jsonKey is the text of a field's name.
-func jsonKey(v vec.Vector, i int, c *Ctx) []byte {
-	if v.Type().ID == types.Bool {
-		return strconv.AppendBool(nil, v.Datum(i).(bool))
+// feedLines puts a line feed behind every comma of the outermost level.
+func feedLines(b []byte) []byte {
+	var out []byte
+	depth, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		out = append(out, c)
+		switch {
+		case quoted && c == '\\':
+			i++
+			out = append(out, b[i])
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case c == ',' && depth == 1:
+			out = append(out, "\n "...)
+		}
 	}
-	return appendVecText(nil, v.Type(), v, i, c.options())
+	return out
+}
+
+// jsonKey is the text that a value has as a member's name.
+func jsonKey(t types.T, v vec.Vector, i int, opt *types.Options) string {
+	if b, ok := v.(*vec.Col[bool]); ok {
+		return strconv.FormatBool(b.Vals[i])
+	}
+	if t.ID == types.Timestamp || t.ID == types.Timestamptz {
+		b, _ := types.JSONAsText(appendJSON(nil, t, v.Datum(i), opt))
+		return string(b)
+	}
+	return string(appendVecText(nil, t, v, i, opt))
 }
 
 func buildObject(r *row, binary bool) error {
@@ -433,7 +529,7 @@ func buildObject(r *row, binary bool) error {
 		if !scalarKey(r.typ(k)) {
 			return errKeyNotScalar
 		}
-		b = types.AppendJSONString(b, string(jsonKey(r.args[k], r.i, r.c)))
+		b = types.AppendJSONString(b, jsonKey(r.typ(k), r.args[k], r.i, r.c.options()))
 		b = append(b, " : "...)
 		b = appendJSON(b, r.typ(k+1), r.datum(k+1), r.c.options())
 	}
@@ -445,13 +541,24 @@ func jsonObject(r *row, binary bool) error {
 	kv := types.ViewArray(r.b(0))
 	vals, step := kv, 2
 	n := kv.Len() / 2
+	bad := func(msg string) error { return pgerr.New(pgerr.ArraySubscriptError, "%s", msg) }
 	if len(r.args) > 1 {
 		vals, step, n = types.ViewArray(r.b(1)), 1, kv.Len()
-		if vals.Len() != n {
-			return pgerr.New(pgerr.ArraySubscriptError, "mismatched array dimensions")
+		switch {
+		case kv.Dims() > 1 || kv.Dims() != vals.Dims():
+			return bad("wrong number of array subscripts")
+		case vals.Len() != n:
+			return bad("mismatched array dimensions")
 		}
-	} else if kv.Len()%2 != 0 {
-		return pgerr.New(pgerr.ArraySubscriptError, "array must have even number of elements")
+	} else {
+		switch d := kv.Dims(); {
+		case d == 1 && kv.Len()%2 != 0:
+			return bad("array must have even number of elements")
+		case d == 2 && kv.DimLen(1) != 2:
+			return bad("array must have two columns")
+		case d > 2:
+			return bad("wrong number of array subscripts")
+		}
 	}
 	b := []byte{'{'}
 	for i := range n {

@@ -3,7 +3,6 @@ package expr
 import (
 	"math"
 	"math/big"
-	"math/rand/v2"
 
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
@@ -32,6 +31,11 @@ func float1(name string, f func(x float64) (float64, error)) *Func {
 		}
 		return r.putF8(y)
 	})
+}
+
+// unbounded lifts a function that may become infinite.
+func unbounded(name string, f func(float64) float64) *Func {
+	return safe(fn(name, ts(tF8), tF8, func(r *row) error { return r.putF8(f(r.f8(0))) }))
 }
 
 func total(f func(float64) float64) func(float64) (float64, error) {
@@ -76,21 +80,27 @@ func expFloat(x float64) (float64, error) {
 func floatMath() []*Func {
 	unit := func(x float64) bool { return !(x < -1 || x > 1) }
 	finite := func(x float64) bool { return !math.IsInf(x, 0) }
-	deg := 180 / math.Pi
 	return []*Func{
 		float1("sqrt", sqrtFloat), float1("cbrt", total(math.Cbrt)), float1("exp", expFloat),
 		float1("ln", logOf(math.Log)), float1("log", logOf(math.Log10)), float1("log10", logOf(math.Log10)),
 		float1("sin", within(math.Sin, finite)), float1("cos", within(math.Cos, finite)), float1("tan", within(math.Tan, finite)),
-		float1("cot", within(func(x float64) float64 { return 1 / math.Tan(x) }, finite)),
+		fn("cot", ts(tF8), tF8, func(r *row) error {
+			if !finite(r.f8(0)) {
+				return errInput
+			}
+			return r.putF8(1 / math.Tan(r.f8(0))) // infinite at 0
+		}),
 		float1("asin", within(math.Asin, unit)), float1("acos", within(math.Acos, unit)), float1("atan", total(math.Atan)),
-		float1("sinh", total(math.Sinh)), float1("cosh", total(math.Cosh)), float1("tanh", total(math.Tanh)),
+		unbounded("sinh", math.Sinh), unbounded("cosh", math.Cosh), float1("tanh", total(math.Tanh)),
 		float1("asinh", total(math.Asinh)), float1("acosh", within(math.Acosh, func(x float64) bool { return !(x < 1) })),
-		float1("atanh", within(math.Atanh, unit)),
+		fn("atanh", ts(tF8), tF8, func(r *row) error {
+			if !unit(r.f8(0)) {
+				return errInput
+			}
+			return r.putF8(math.Atanh(r.f8(0))) // infinite at the ends
+		}),
 		float1("degrees", total(func(x float64) float64 { return x / (math.Pi / 180) })),
 		float1("radians", total(func(x float64) float64 { return x * (math.Pi / 180) })),
-		float1("sind", within(func(x float64) float64 { return exactDegrees(math.Sin, x, 0) }, finite)),
-		float1("cosd", within(func(x float64) float64 { return exactDegrees(math.Cos, x, 90) }, finite)),
-		float1("atand", total(func(x float64) float64 { return math.Atan(x) * deg })),
 		safe(fn("atan2", ts(tF8, tF8), tF8, func(r *row) error { return r.putF8(math.Atan2(r.f8(0), r.f8(1))) })),
 		safe(fn("pi", nil, tF8, func(r *row) error { return r.putF8(math.Pi) })),
 		fn("power", ts(tF8, tF8), tF8, powerFloat), fn("pow", ts(tF8, tF8), tF8, powerFloat),
@@ -104,25 +114,8 @@ func floatMath() []*Func {
 			}
 			return 0
 		})),
-		volatile(fn("random", nil, tF8, func(r *row) error { return r.putF8(rand.Float64()) })),
-		volatile(fn("setseed", ts(tF8), types.TVoid, func(r *row) error { return r.null() })),
 		fn("width_bucket", ts(tF8, tF8, tF8, tI4), tI4, widthBucket),
 	}
-}
-
-// exactDegrees is a trigonometric function of degrees that is exact at
-// multiples of 30; zero is an angle at which it is 0.
-func exactDegrees(f func(float64) float64, x, zero float64) float64 {
-	x = math.Mod(x, 360)
-	switch math.Mod(math.Abs(x-zero), 180) {
-	case 0:
-		return 0
-	case 30, 150:
-		return math.Copysign(0.5, f(x*math.Pi/180))
-	case 90:
-		return math.Copysign(1, f(x*math.Pi/180))
-	}
-	return f(x * math.Pi / 180)
 }
 
 func powerFloat(r *row) error {
@@ -130,7 +123,7 @@ func powerFloat(r *row) error {
 	switch {
 	case x == 0 && y < 0:
 		return errPower
-	case x < 0 && y != math.Floor(y) && !math.IsInf(x, 0):
+	case x < 0 && !math.IsNaN(y) && y != math.Floor(y):
 		return errPowerNeg
 	}
 	z := math.Pow(x, y)
@@ -217,6 +210,9 @@ func numericMath() []*Func {
 		fn("lcm", ts(tI8, tI8), tI8, func(r *row) error { return putGCD(r, true) }),
 		fn("gcd", ts(tI4, tI4), tI4, func(r *row) error { return putGCD(r, false) }),
 		fn("lcm", ts(tI4, tI4), tI4, func(r *row) error { return putGCD(r, true) }),
+		fn("gcd", ts(tNum, tNum), tNum, func(r *row) error { return r.putDec(gcdDecimal(r.dec(0), r.dec(1))) }),
+		fn("lcm", ts(tNum, tNum), tNum, func(r *row) error { return putDecErr(r)(lcmDecimal(r.dec(0), r.dec(1))) }),
+		fn("width_bucket", ts(AnyCompatible, AnyCompatibleArray), tI4, widthBucketArray),
 		fn("width_bucket", ts(tNum, tNum, tNum, tI4), tI4, widthBucketDecimal),
 		fn("factorial", ts(tI8), tNum, factorial),
 		{Name: "abs", Args: ts(types.TInt2), Ret: types.TInt2, Eval: absInts[int16], MayFail: true},
@@ -228,7 +224,9 @@ func numericMath() []*Func {
 		{Name: "mod", Args: ts(tI4, tI4), Ret: tI4, Eval: modInts[int32], MayFail: true},
 		{Name: "mod", Args: ts(tI8, tI8), Ret: tI8, Eval: modInts[int64], MayFail: true},
 	}
-	return append(out, floatMath()...)
+	out = append(out, floatMath()...)
+	out = append(out, degreeFuncs()...)
+	return append(out, randomFuncs()...)
 }
 
 // mathOps are ^, |/ and ||/.
@@ -259,7 +257,7 @@ func putDecErr(r *row) func(types.Decimal, error) error {
 // roundScale rounds at a scale that may be negative; the result's scale is then
 // 0.
 func roundScale(d types.Decimal, scale int, f func(types.Decimal, int) types.Decimal) types.Decimal {
-	scale = min(max(scale, -2000), 2000)
+	scale = min(max(scale, -2000), 16383)
 	if scale >= 0 || d.IsNaN() || d.IsInf() {
 		return f(d, scale)
 	}
@@ -301,6 +299,65 @@ func putGCD(r *row, lcm bool) error {
 		return errInt8Range
 	}
 	return r.putI8(int64(g))
+}
+
+func gcdDecimal(a, b types.Decimal) types.Decimal {
+	if a.IsNaN() || b.IsNaN() || a.IsInf() || b.IsInf() {
+		return types.DecimalNaN()
+	}
+	scale := max(a.Scale(), b.Scale())
+	a, b = a.Abs().Round(scale), b.Abs().Round(scale)
+	for !b.IsZero() {
+		m, err := a.Mod(b)
+		if err != nil {
+			break
+		}
+		a, b = b, m
+	}
+	return a.Round(scale)
+}
+
+func lcmDecimal(a, b types.Decimal) (types.Decimal, error) {
+	g := gcdDecimal(a, b)
+	scale := max(a.Scale(), b.Scale())
+	if g.IsNaN() {
+		return g, nil
+	}
+	if a.IsZero() || b.IsZero() {
+		return types.DecimalFromInt64(0).Round(scale), nil
+	}
+	q, err := a.Abs().DivTrunc(g)
+	if err != nil {
+		return q, err
+	}
+	return q.Mul(b.Abs()).Round(scale), nil
+}
+
+// widthBucketArray finds how many of the sorted lower bounds are at most the
+// operand.
+func widthBucketArray(r *row) error {
+	v, t := r.view(1), r.typ(1).ElemType()
+	if v.Dims() > 1 {
+		return pgerr.New(pgerr.ArraySubscriptError, "thresholds must be one-dimensional array")
+	}
+	x, _ := r.elemBytes(0)
+	key := types.AppendKey(nil, t, types.ElemDatum(t.Kind(), x), false, false)
+	lo, hi := 0, v.Len()
+	for i := range hi {
+		if _, null := v.At(i); null {
+			return pgerr.New(pgerr.NullValueNotAllowed, "thresholds array must not contain NULLs")
+		}
+	}
+	for lo < hi {
+		mid := (lo + hi) / 2
+		b, _ := v.At(mid)
+		if string(types.AppendKey(nil, t, types.ElemDatum(t.Kind(), b), false, false)) <= string(key) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return r.putI4(lo)
 }
 
 func factorial(r *row) error {

@@ -105,8 +105,8 @@ type translator struct {
 }
 
 func (t *translator) options(flags string) error {
-	for i := range len(flags) {
-		switch flags[i] {
+	for _, c := range flags {
+		switch c {
 		case 'i':
 			t.fold = true
 		case 'c':
@@ -126,8 +126,10 @@ func (t *translator) options(flags string) error {
 		case 'q':
 			t.literal = true
 		case 'e':
+		case 'b':
+			return pgerr.Unsupported("basic regular expressions", "Write the pattern as an advanced regular expression.")
 		default:
-			return pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%c\"", flags[i])
+			return pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%c\"", c)
 		}
 	}
 	return nil
@@ -188,6 +190,8 @@ func (t *translator) translate() (string, error) {
 	return t.out.String(), nil
 }
 
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
 func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
 }
@@ -236,7 +240,7 @@ func (t *translator) escape(s string) (int, error) {
 			t.out.WriteString(`\x00`)
 			return 2, nil
 		}
-		if isWord(c) && c < 0x80 {
+		if isWord(c) && c < 0x80 && c != '_' {
 			return 0, pgerr.New(pgerr.InvalidRegularExpression, `invalid regular expression: invalid escape \ sequence`)
 		}
 		_, n := utf8.DecodeRuneInString(s[1:])

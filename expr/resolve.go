@@ -81,6 +81,9 @@ func undetermined(params, args []types.T) error {
 	return nil
 }
 
+// NoFunction is the error of a call that no function fits.
+func NoFunction(name string, args []types.T) error { return noFunction("function", name, args) }
+
 func noFunction(what, name string, args []types.T) error {
 	return pgerr.New(pgerr.UndefinedFunction, "%s %s does not exist", what, signature(name, args)).
 		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")

@@ -42,12 +42,8 @@ func setFuncs() []*Func {
 		set("generate_subscripts", ts(AnyArray, tI4), tI4, func(r *row, dst vec.Vector) error { return subscripts(r, dst, false) }),
 		set("generate_subscripts", ts(AnyArray, tI4, types.TBool), tI4, func(r *row, dst vec.Vector) error { return subscripts(r, dst, r.bool(2)) }),
 		poly(set("unnest", ts(AnyArray), types.T{}, func(r *row, dst vec.Vector) error { return appendElems(dst, r.b(0)) }), elemOf(0)),
-		set("string_to_table", ts(tText, tText), tText, func(r *row, dst vec.Vector) error {
-			for _, p := range splitString(r.s(0), r.s(1), false) {
-				dst.AppendDatum(p)
-			}
-			return nil
-		}),
+		{Name: "string_to_table", Args: ts(tText, tText), Ret: tText, Set: true, NotStrict: true, EvalSet: stringToTable},
+		{Name: "string_to_table", Args: ts(tText, tText, tText), Ret: tText, Set: true, NotStrict: true, EvalSet: stringToTable},
 	}
 	for _, t := range ts(tI4, tI8) {
 		out = append(out, set("generate_series", ts(t, t), t, seriesInt), set("generate_series", ts(t, t, t), t, seriesInt))
@@ -241,10 +237,12 @@ func jsonSets() []*Func {
 			if text {
 				suffix, ret = "_text", tText
 			}
-			elems := set(pre+"_array_elements"+suffix, ts(t), ret, func(r *row, dst vec.Vector) error { return jsonElements(r, dst, text) })
+			elems := set(pre+"_array_elements"+suffix, ts(t), ret, func(r *row, dst vec.Vector) error { return jsonElements(r, dst, pre+"_array_elements"+suffix, text) })
 			elems.Cols = func([]types.T) ([]string, []types.T) { return []string{"value"}, ts(ret) }
 			each := record(&Func{Name: pre + "_each" + suffix, Args: ts(t), Set: true, MayFail: true}, []string{"key", "value"}, tText, ret)
-			each.EvalSet = func(_ *Ctx, dst, args []vec.Vector, i int) error { return jsonEach(dst, args, i, text) }
+			each.EvalSet = func(_ *Ctx, dst, args []vec.Vector, i int) error {
+				return jsonEach(dst, args, i, pre+"_each"+suffix, text)
+			}
 			out = append(out, elems, each)
 		}
 		out = append(out, set(pre+"_object_keys", ts(t), tText, func(r *row, dst vec.Vector) error {
@@ -280,8 +278,11 @@ func appendJSONValue(dst vec.Vector, val []byte, text bool) {
 	dst.(*vec.Bytes).Append(val)
 }
 
-func jsonElements(r *row, dst vec.Vector, text bool) error {
+func jsonElements(r *row, dst vec.Vector, name string, text bool) error {
 	if firstByte(r.b(0)) != '[' {
+		if !strings.HasPrefix(name, "jsonb") {
+			return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", name, jsonShape(r.b(0), "a non-array"))
+		}
 		return pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from %s", jsonShape(r.b(0), "an object"))
 	}
 	types.JSONArrayEach(r.b(0), func(v []byte) bool {
@@ -291,13 +292,16 @@ func jsonElements(r *row, dst vec.Vector, text bool) error {
 	return nil
 }
 
-func jsonEach(dst, args []vec.Vector, i int, text bool) error {
+func jsonEach(dst, args []vec.Vector, i int, name string, text bool) error {
 	if args[0].IsNull(i) {
 		return nil
 	}
 	b := args[0].(*vec.Bytes).At(i)
 	if firstByte(b) != '{' {
-		return pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct %s", jsonShape(b, "an array"))
+		if strings.HasPrefix(name, "jsonb") {
+			return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-object", name)
+		}
+		return pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct %s", jsonShape(b, "an array as an object"))
 	}
 	types.JSONObjectEach(b, func(k, v []byte) bool {
 		dst[0].(*vec.Bytes).Append(types.JSONUnquote(k))

@@ -74,7 +74,7 @@ func TestSetFunctions(t *testing.T) {
 		{"jsonb_each", []Expr{l(`{"a":1,"b":null}`, "jsonb")}, "a|1 b|null"},
 		{"jsonb_each_text", []Expr{l(`{"a":"x","b":null}`, "jsonb")}, "a|x b|NULL"},
 		{"jsonb_array_elements_text", []Expr{l(`[1,"x",null]`, "jsonb")}, "1 x NULL"},
-		{"json_array_elements", []Expr{l(`{"a":1}`, "json")}, "22023 cannot extract elements from an object"},
+		{"json_array_elements", []Expr{l(`{"a":1}`, "json")}, "22023 cannot call json_array_elements on a non-array"},
 		{"jsonb_object_keys", []Expr{l(`{"b":1,"a":2}`, "jsonb")}, "a b"},
 		{"regexp_matches", []Expr{l("foobarbequebazilbarfbonk", "text"), l("(b[^b]+)(b[^b]+)", ""), l("g", "")}, "{bar,beque} {bazil,barf}"},
 		{"regexp_split_to_table", []Expr{l("a1b2c", "text"), l(`\d`, "")}, "a b c"},

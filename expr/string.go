@@ -6,6 +6,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,12 +27,13 @@ func text1(name string, f func(s string) string) *Func {
 func stringFuncs() []*Func {
 	out := []*Func{
 		safe(fn("length", ts(tText), tI4, func(r *row) error { return r.putI4(utf8.RuneCount(r.b(0))) })),
-		safe(fn("length", ts(types.TBpchar), tI4, func(r *row) error {
-			return r.putI4(utf8.RuneCountInString(strings.TrimRight(r.s(0), " ")))
-		})),
+		safe(fn("length", ts(types.TBpchar), tI4, bpcharLength)),
 		safe(fn("length", ts(tBytea), tI4, func(r *row) error { return r.putI4(len(r.b(0))) })),
 		safe(fn("char_length", ts(tText), tI4, func(r *row) error { return r.putI4(utf8.RuneCount(r.b(0))) })),
 		safe(fn("character_length", ts(tText), tI4, func(r *row) error { return r.putI4(utf8.RuneCount(r.b(0))) })),
+		safe(fn("char_length", ts(types.TBpchar), tI4, bpcharLength)), safe(fn("character_length", ts(types.TBpchar), tI4, bpcharLength)),
+		safe(fn("octet_length", ts(types.TBpchar), tI4, func(r *row) error { return r.putI4(len(r.b(0))) })),
+		safe(fn("textlen", ts(tText), tI4, func(r *row) error { return r.putI4(utf8.RuneCount(r.b(0))) })),
 		safe(fn("octet_length", ts(tText), tI4, func(r *row) error { return r.putI4(len(r.b(0))) })),
 		safe(fn("octet_length", ts(tBytea), tI4, func(r *row) error { return r.putI4(len(r.b(0))) })),
 		safe(fn("bit_length", ts(tText), tI4, func(r *row) error { return r.putI4(8 * len(r.b(0))) })),
@@ -94,27 +96,19 @@ func stringFuncs() []*Func {
 		})),
 		fn("encode", ts(tBytea, tText), tText, encode),
 		fn("decode", ts(tText, tText), tBytea, decode),
-		fn("get_byte", ts(tBytea, tI4), tI4, getByte),
-		fn("convert_from", ts(tBytea, tText), tText, func(r *row) error {
-			if err := types.CheckText(r.s(0)); err != nil {
-				return err
-			}
-			return r.putB(r.b(0))
-		}),
-		safe(fn("convert_to", ts(tText, tText), tBytea, func(r *row) error { return r.putB(r.b(0)) })),
 	}
 	out = append(out, substringFuncs()...)
 	out = append(out, trimFuncs()...)
 	out = append(out, concatFuncs()...)
+	out = append(out, likeFuncs()...)
+	out = append(out, byteaFuncs()...)
+	out = append(out, encodingFuncs()...)
+	out = append(out, unicodeFuncs()...)
 	return out
 }
 
-func getByte(r *row) error {
-	b, i := r.b(0), r.i4(1)
-	if i < 0 || i >= len(b) {
-		return pgerr.New(pgerr.ArraySubscriptError, "index %d out of valid range, 0..%d", i, len(b)-1)
-	}
-	return r.putI4(int(b[i]))
+func bpcharLength(r *row) error {
+	return r.putI4(utf8.RuneCountInString(strings.TrimRight(r.s(0), " ")))
 }
 
 // mapCase maps ASCII letters in place and leaves other strings to full.
@@ -187,6 +181,9 @@ func left(s string, n int) string {
 }
 
 func right(s string, n int) string {
+	if n == math.MinInt32 { // has no positive counterpart
+		return s
+	}
 	if n < 0 {
 		return s[runeOffset(s, -n):]
 	}

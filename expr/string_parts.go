@@ -47,6 +47,9 @@ func substringFuncs() []*Func {
 		if at <= 0 {
 			return errNegSubstring
 		}
+		if int64(int32(at+n)) != int64(at+n) {
+			return errInt4Range
+		}
 		head, err := substr(s, 1, at-1)
 		if err != nil {
 			return err
@@ -90,12 +93,12 @@ func putPadded(r *row, s string, n int, fill string, atLeft bool) error {
 	if n <= 0 {
 		return r.putS("")
 	}
-	if n > maxText/4 {
-		return errTooLong
-	}
 	have := utf8.RuneCountInString(s)
 	if have >= n || fill == "" {
 		return r.putS(left(s, n))
+	}
+	if n > maxText/4 {
+		return errTooLong
 	}
 	fills := utf8.RuneCountInString(fill)
 	p := strings.Repeat(fill, (n-have)/fills) + left(fill, (n-have)%fills)
@@ -266,7 +269,11 @@ func parseSpec(r *row, f string, next *int) (formatSpec, int, error) {
 			return s, 0, errFewArgs
 		}
 		if !r.isNull(at) {
-			s.width = int(r.int(at))
+			w, err := types.ParseInt4(string(r.appendArg(nil, at)))
+			if err != nil {
+				return s, 0, err
+			}
+			s.width = int(w)
 		}
 		if s.width < 0 {
 			s.left, s.width = true, -s.width

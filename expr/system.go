@@ -2,7 +2,6 @@ package expr
 
 import (
 	"crypto/rand"
-	"fmt"
 	"strings"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -49,8 +48,6 @@ func systemFuncs() []*Func {
 		volatile(fnNulls("set_config", ts(tText, tText, tBool), tText, setConfig)),
 		volatile(safe(fn("gen_random_uuid", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
 		volatile(safe(fn("uuid_generate_v4", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
-		safe(fn("pg_size_pretty", ts(tI8), tText, func(r *row) error { return r.putS(sizePretty(r.i8(0))) })),
-		fn("pg_size_pretty", ts(tNum), tText, numericSizePretty),
 		stable(safe(fn("pg_encoding_to_char", ts(tI4), tName, func(r *row) error {
 			return r.putS(map[bool]string{true: "UTF8", false: ""}[r.i4(0) == 6])
 		}))),
@@ -62,8 +59,10 @@ func systemFuncs() []*Func {
 		}))),
 		stable(safe(fn("pg_get_userbyid", ts(tOid), tName, func(r *row) error { return r.putS(r.c.session().User) }))),
 		stable(safe(fn("getdatabaseencoding", nil, tName, func(r *row) error { return r.putS("UTF8") }))),
-		volatile(fn("parse_ident", ts(tText), tTextArray, parseIdent)),
 	}
+	out = append(out, identFuncs()...)
+	out = append(out, sleepFuncs()...)
+	out = append(out, sizeFuncs()...)
 	out = append(out, fixedFuncs()...)
 	out = append(out, sequenceFuncs()...)
 	return append(out, catalogFuncs()...)
@@ -179,84 +178,3 @@ func newUUID() types.UUIDValue {
 }
 
 // numericSizePretty shows small sizes with their fraction.
-func numericSizePretty(r *row) error {
-	d := r.dec(0)
-	n, ok := d.Trunc(0).Int64()
-	switch {
-	case !ok:
-		return pgerr.New(pgerr.NumericValueOutOfRange, "size is out of range: %s", d)
-	case n > -10*1024 && n < 10*1024:
-		return r.putS(d.String() + " bytes")
-	}
-	return r.putS(sizePretty(n))
-}
-
-func sizePretty(n int64) string {
-	units := []string{"bytes", "kB", "MB", "GB", "TB", "PB"}
-	abs := func(x int64) int64 { return max(x, -x) }
-	k := 0
-	// As PostgreSQL: up to 10 * 1024 of a unit, with one extra bit for rounding.
-	for limit := int64(10 * 1024); abs(n) >= limit && k < len(units)-1; k++ {
-		if k == 0 {
-			n >>= 9
-			limit = 20*1024 - 1
-		} else {
-			n >>= 10
-		}
-	}
-	if k > 0 {
-		if n > 0 {
-			n++
-		}
-		n /= 2
-	}
-	return fmt.Sprintf("%d %s", n, units[k])
-}
-
-func parseIdent(r *row) error {
-	s := r.s(0)
-	var out []string
-	for i := 0; ; {
-		for i < len(s) && s[i] == ' ' {
-			i++
-		}
-		start := i
-		if i < len(s) && s[i] == '"' {
-			var b strings.Builder
-			for i++; ; i++ {
-				if i >= len(s) {
-					return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s).
-						WithDetail("String has unclosed double quotes.")
-				}
-				if s[i] == '"' {
-					if i+1 < len(s) && s[i+1] == '"' {
-						i++
-					} else {
-						break
-					}
-				}
-				b.WriteByte(s[i])
-			}
-			i++
-			out = append(out, b.String())
-		} else {
-			for i < len(s) && (isWord(s[i]) || s[i] == '$') {
-				i++
-			}
-			if i == start || s[start] >= '0' && s[start] <= '9' || s[start] == '$' {
-				return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s)
-			}
-			out = append(out, strings.ToLower(s[start:i]))
-		}
-		for i < len(s) && s[i] == ' ' {
-			i++
-		}
-		if i == len(s) {
-			return r.put(types.ArrayDatum(strDatums(out)))
-		}
-		if s[i] != '.' {
-			return pgerr.New(pgerr.InvalidParameterValue, "string is not a valid identifier: \"%s\"", s)
-		}
-		i++
-	}
-}

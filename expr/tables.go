@@ -17,11 +17,12 @@ var tables = sync.OnceValue(func() *registry {
 			r.ops[f.Name] = append(r.ops[f.Name], f)
 		}
 	}
-	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), systemFuncs(), enumFuncs(), rangeFuncs()} {
+	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), jsonRecordFuncs(), systemFuncs(), enumFuncs(), rangeFuncs()} {
 		for _, f := range family {
 			r.funcs[f.Name] = append(r.funcs[f.Name], f)
 		}
 	}
+	nameParams(r.funcs)
 	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs(), regressionAggs(), rangeAggs()} {
 		for _, f := range family {
 			r.aggs[f.Name] = append(r.aggs[f.Name], f)

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
 )
 
 // unixMicros is the Unix epoch in microseconds from 2000-01-01.
@@ -50,6 +52,9 @@ func timeFuncs() []*Func {
 		fn("make_timestamp", ts(tI4, tI4, tI4, tI4, tI4, tF8), tTS, func(r *row) error { return makeTimestamp(r, nil) }),
 		stable(fn("make_timestamptz", ts(tI4, tI4, tI4, tI4, tI4, tF8), tTSTZ, func(r *row) error { return makeTimestamp(r, r.zone()) })),
 		fn("make_timestamptz", ts(tI4, tI4, tI4, tI4, tI4, tF8, tText), tTSTZ, func(r *row) error {
+			if err := makeTimestamp(&row{c: r.c, dst: vec.New(tTS, 1), args: r.args, i: r.i}, nil); err != nil {
+				return err // a wrong date comes before a wrong zone
+			}
 			z, err := types.LoadZone(r.s(6))
 			if err != nil {
 				return err
@@ -63,20 +68,10 @@ func timeFuncs() []*Func {
 		fn("justify_hours", ts(tIv), tIv, func(r *row) error { return putIvErr(r)(types.JustifyHours(r.iv(0))) }),
 		fn("justify_days", ts(tIv), tIv, func(r *row) error { return putIvErr(r)(types.JustifyDays(r.iv(0))) }),
 		fn("justify_interval", ts(tIv), tIv, func(r *row) error { return putIvErr(r)(types.JustifyInterval(r.iv(0))) }),
-		withZone("timezone", tTS, tTSTZ, func(r *row, z *types.Zone) error {
-			if infiniteTS(r.i8(1)) {
-				return r.putI8(r.i8(1))
-			}
-			return r.putTS(z.ToUTC(r.i8(1)))
-		}),
-		withZone("timezone", tTSTZ, tTS, func(r *row, z *types.Zone) error {
-			if infiniteTS(r.i8(1)) {
-				return r.putI8(r.i8(1))
-			}
-			return r.putTS(z.ToLocal(r.i8(1)))
-		}),
-		fn("timezone", ts(tIv, tTSTZ), tTS, func(r *row) error { return r.putTS(r.i8(1) + r.iv(0).Micros) }),
-		fn("timezone", ts(tIv, tTS), tTSTZ, func(r *row) error { return r.putTS(r.i8(1) - r.iv(0).Micros) }),
+		withZone("timezone", tTS, tTSTZ, func(r *row, z *types.Zone) error { return r.putTS(z.ToUTC(r.i8(1))) }),
+		withZone("timezone", tTSTZ, tTS, func(r *row, z *types.Zone) error { return r.putTS(z.ToLocal(r.i8(1))) }),
+		fn("timezone", ts(tIv, tTSTZ), tTS, func(r *row) error { return shiftZone(r, 1) }),
+		fn("timezone", ts(tIv, tTS), tTSTZ, func(r *row) error { return shiftZone(r, -1) }),
 		fn("date_bin", ts(tIv, tTS, tTS), tTS, dateBin), fn("date_bin", ts(tIv, tTSTZ, tTSTZ), tTSTZ, dateBin),
 		fn("time_bucket", ts(tIv, tTS), tTS, dateBin), fn("time_bucket", ts(tIv, tTSTZ), tTSTZ, dateBin),
 		{Name: "make_interval", Args: ts(tI4, tI4, tI4, tI4, tI4, tI4, tF8), Optional: 7, Ret: tIv, MayFail: true, Eval: rows(makeInterval)},
@@ -85,6 +80,18 @@ func timeFuncs() []*Func {
 	out = append(out, truncFuncs()...)
 	out = append(out, formatFuncs()...)
 	return append(out, extractFuncs()...)
+}
+
+// shiftZone is AT TIME ZONE with an interval for a zone, in whole seconds.
+func shiftZone(r *row, sign int64) error {
+	if infiniteTS(r.i8(1)) {
+		return r.putI8(r.i8(1))
+	}
+	v := r.iv(0)
+	if v.Months != 0 || v.Days != 0 {
+		return pgerr.New(pgerr.InvalidParameterValue, "interval time zone \"%s\" must not include months or days", types.AppendInterval(nil, v))
+	}
+	return r.putTS(r.i8(1) + sign*(v.Micros/1e6*1e6))
 }
 
 func truncDay(us int64) int64 { return floorDiv(us, microsPerDay) * microsPerDay }
@@ -96,6 +103,9 @@ func withZone(name string, arg, ret types.T, f func(r *row, z *types.Zone) error
 		var last string
 		var z *types.Zone
 		return rows(func(r *row) error {
+			if infiniteTS(r.i8(1)) {
+				return r.putI8(r.i8(1))
+			}
 			if s := r.s(0); z == nil || s != last {
 				x, err := types.LoadZone(strings.Clone(s))
 				if err != nil {
@@ -110,14 +120,23 @@ func withZone(name string, arg, ret types.T, f func(r *row, z *types.Zone) error
 
 func truncFuncs() []*Func {
 	zoned := func(r *row, z *types.Zone) error {
+		if infiniteTS(r.i8(1)) {
+			return r.putI8(r.i8(1))
+		}
 		return putI8Err(r)(types.DateTruncZone(types.ParseField(r.s(0)), r.s(0), r.i8(1), z))
 	}
 	return []*Func{
 		fn("date_trunc", ts(tText, tTS), tTS, func(r *row) error {
+			if infiniteTS(r.i8(1)) {
+				return r.putI8(r.i8(1))
+			}
 			return putI8Err(r)(types.DateTrunc(types.ParseField(r.s(0)), r.s(0), r.i8(1)))
 		}),
 		stable(fn("date_trunc", ts(tText, tTSTZ), tTSTZ, func(r *row) error { return zoned(r, r.zone()) })),
 		fn("date_trunc", ts(tText, tTSTZ, tText), tTSTZ, func(r *row) error {
+			if infiniteTS(r.i8(1)) {
+				return r.putI8(r.i8(1))
+			}
 			z, err := types.LoadZone(r.s(2))
 			if err != nil {
 				return err
@@ -158,6 +177,19 @@ func fieldOf(r *row, t types.T) (d types.Decimal, null bool, err error) {
 	return d, false, err
 }
 
+// partOf computes date_part's value of argument 1, for which a date is a
+// timestamp.
+func partOf(r *row, t types.T) (d types.Decimal, null bool, err error) {
+	if t.ID != types.Date {
+		return fieldOf(r, t)
+	}
+	us, err := types.DateToTimestamp(r.d4(1))
+	if err != nil {
+		return d, false, err
+	}
+	return types.ExtractTimestamp(types.ParseField(r.s(0)), r.s(0), us, nil)
+}
+
 func extractFuncs() []*Func {
 	out := []*Func{}
 	for _, t := range ts(tDate, tTime, tTS, tTSTZ, tIv) {
@@ -171,7 +203,7 @@ func extractFuncs() []*Func {
 			return r.putDec(d)
 		})
 		part := fn("date_part", ts(tText, t), tF8, func(r *row) error {
-			d, null, err := fieldOf(r, t)
+			d, null, err := partOf(r, t)
 			if err != nil {
 				return err
 			} else if null {
@@ -233,19 +265,40 @@ func formatFuncs() []*Func {
 			return r.putS(s)
 		}
 	}
-	number := func(t types.T, d func(r *row) types.Decimal) *Func {
-		return fn("to_char", ts(t, tText), tText, func(r *row) error { return putErr(r)(types.ToCharNumeric(d(r), r.s(1))) })
+	number := func(t types.T, f func(r *row) (string, error)) *Func {
+		return fn("to_char", ts(t, tText), tText, func(r *row) error { return putErr(r)(f(r)) })
 	}
 	return []*Func{
-		fn("to_char", ts(tTS, tText), tText, func(r *row) error { return putErr(r)(types.ToCharTimestamp(r.i8(0), r.s(1), nil)) }),
+		fn("to_char", ts(tTS, tText), tText, func(r *row) error {
+			if infiniteTS(r.i8(0)) || r.s(1) == "" {
+				return r.null()
+			}
+			return putErr(r)(types.ToCharTimestamp(r.i8(0), r.s(1), nil))
+		}),
 		stable(fn("to_char", ts(tTSTZ, tText), tText, func(r *row) error {
+			if infiniteTS(r.i8(0)) || r.s(1) == "" {
+				return r.null()
+			}
 			return putErr(r)(types.ToCharTimestamp(r.i8(0), r.s(1), r.zone()))
 		})),
 		fn("to_char", ts(tIv, tText), tText, func(r *row) error { return putErr(r)(types.ToCharInterval(r.iv(0), r.s(1))) }),
-		number(tNum, func(r *row) types.Decimal { return r.dec(0) }),
-		number(tI4, func(r *row) types.Decimal { return types.DecimalFromInt64(r.int(0)) }),
-		number(tI8, func(r *row) types.Decimal { return types.DecimalFromInt64(r.int(0)) }),
-		number(tF8, func(r *row) types.Decimal { return types.DecimalFromFloat64(r.f8(0)) }),
+		number(tNum, func(r *row) (string, error) { return types.ToCharNumeric(r.dec(0), r.s(1)) }),
+		number(tI4, func(r *row) (string, error) { return types.ToCharInt(r.int(0), 32, r.s(1)) }),
+		number(tI8, func(r *row) (string, error) { return types.ToCharInt(r.int(0), 64, r.s(1)) }),
+		number(types.TFloat4, func(r *row) (string, error) {
+			return types.ToCharFloat(float64(r.args[0].(*vec.Col[float32]).Vals[r.i]), 6, r.s(1))
+		}),
+		number(tF8, func(r *row) (string, error) { return types.ToCharFloat(r.f8(0), 15, r.s(1)) }),
+		fn("to_number", ts(tText, tText), tNum, func(r *row) error {
+			d, null, err := types.ToNumber(r.s(0), r.s(1))
+			switch {
+			case err != nil:
+				return err
+			case null:
+				return r.null()
+			}
+			return r.putDec(d)
+		}),
 		stable(fn("to_timestamp", ts(tText, tText), tTSTZ, func(r *row) error {
 			return putI8Err(r)(types.ToTimestampFormat(r.s(0), r.s(1), r.zone()))
 		})),

@@ -37,6 +37,8 @@ func (a *aggRef) Type() types.T { return a.typ }
 // aggCall binds a call of an aggregate.
 func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	switch {
+	case ec.inAgg && ec.clause == "FILTER":
+		return nil, b.errAt(e, pgerr.GroupingError, "aggregate functions are not allowed in FILTER")
 	case ec.inAgg:
 		return nil, b.errAt(e, pgerr.GroupingError, "aggregate function calls cannot be nested")
 	case ec.aggs == nil:
@@ -69,7 +71,7 @@ func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 	inner := *ec
 	inner.aggs, inner.wins, inner.inAgg, inner.allowSet, inner.clause = nil, nil, true, false, "aggregate function arguments"
-	args, err := b.callArgs(&inner, e)
+	args, err := b.plainArgs(&inner, e)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +115,11 @@ func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 		}
 	}
 	if item.distinct {
+		for i, a := range item.args {
+			if a.Type().ID == types.JSON && i < len(e.Args) {
+				return nil, b.errAt(leftmost(e.Args[i].Value), pgerr.UndefinedFunction, "could not identify an equality operator for type json")
+			}
+		}
 		if err := b.checkAggDistinct(item, e); err != nil {
 			return nil, err
 		}
@@ -144,13 +151,13 @@ func (b *binder) aggOrder(ec *exprContext, e *sql.FuncCall, item *aggItem) error
 
 // checkAggDistinct: with DISTINCT, ORDER BY may only sort by the arguments.
 func (b *binder) checkAggDistinct(item *aggItem, e *sql.FuncCall) error {
-	for _, o := range item.order {
+	for i, o := range item.order {
 		found := false
 		for _, a := range item.args {
 			found = found || exprKey(a) == exprKey(o.e) || exprKey(stripCast(a)) == exprKey(o.e)
 		}
 		if !found && !e.WithinGroup {
-			return b.errAt(e, pgerr.InvalidColumnReference, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
+			return b.errAt(leftmost(e.OrderBy[i].Expr), pgerr.InvalidColumnReference, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
 		}
 	}
 	return nil

@@ -27,6 +27,17 @@ type exprContext struct {
 	grouping *[]*groupingRef
 }
 
+// withoutSets is ec for a place where a set-returning function could be called
+// too often or not at all.
+func (ec *exprContext) withoutSets(clause string) *exprContext {
+	if !ec.allowSet {
+		return ec
+	}
+	c := *ec
+	c.allowSet, c.clause = false, clause
+	return &c
+}
+
 // expr binds an expression. Untyped literals and parameters stay Unknown until
 // their context gives them a type.
 func (b *binder) expr(ec *exprContext, e sql.Expr) (expr.Expr, error) {
@@ -110,7 +121,7 @@ func (b *binder) compound(ec *exprContext, e sql.Expr) (expr.Expr, error) {
 	case *sql.CaseExpr:
 		return b.caseExpr(ec, e)
 	case *sql.CoalesceExpr:
-		args, t, err := b.commonArgs(ec, e.Args, "COALESCE", e)
+		args, t, err := b.commonArgs(ec.withoutSets("COALESCE"), e.Args, "COALESCE", e)
 		if err != nil {
 			return nil, err
 		}

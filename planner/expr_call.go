@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
@@ -288,6 +291,9 @@ func (b *binder) quantArray(ec *exprContext, e *sql.QuantExpr) (expr.Expr, error
 // funcCall binds a call of a function, an aggregate or a window function.
 func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	if e.Schema != "" && e.Schema != "pg_catalog" && e.Schema != "information_schema" {
+		if b.p.Cat.Schema(e.Schema) == nil {
+			return nil, b.errAt(e, pgerr.InvalidSchemaName, "schema \"%s\" does not exist", e.Schema)
+		}
 		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s.%s() does not exist", e.Schema, e.Name).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.").At(b.at(e))
 	}
@@ -303,6 +309,9 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	if expr.HasAgg(e.Name) {
 		return b.aggCall(ec, e)
 	}
+	if err := b.unknownFunction(ec, e); err != nil {
+		return nil, err
+	}
 	switch {
 	case e.Star:
 		return nil, b.errAt(e, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", e.Name, e.Name)
@@ -314,12 +323,13 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 		return nil, b.errAt(e, pgerr.WrongObjectType, "ORDER BY specified, but %s is not an aggregate function", e.Name)
 	case e.Filter != nil:
 		return nil, b.errAt(e, pgerr.WrongObjectType, "FILTER specified, but %s is not an aggregate function", e.Name)
-	case e.Variadic:
-		return nil, b.unsupported(e, "a VARIADIC array argument", "Pass the elements as single arguments.")
 	}
-	args, err := b.callArgs(ec, e)
+	args, names, err := b.callArgs(ec, e)
 	if err != nil {
 		return nil, err
+	}
+	if e.Variadic {
+		return b.variadicCall(e, args)
 	}
 	// A type's name used as a function is a cast.
 	if len(args) == 1 && !expr.HasFunc(e.Name) {
@@ -330,27 +340,114 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	if e.Name == "pg_typeof" && len(args) == 1 && args[0].Type().ID == types.Unknown {
 		return &expr.Const{Val: int64(705), Typ: types.TRegtype}, nil // the pseudo-type unknown
 	}
-	x, err := b.call(e.Name, e, args...)
+	x, err := b.namedCall(e, args, names)
 	if err != nil {
 		return nil, err
 	}
 	if c, ok := x.(*expr.Call); ok && c.Fn.Set && !ec.allowSet {
+		if ec.inAgg {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate function calls cannot contain set-returning function calls").
+				WithHint("You might be able to move the set-returning function into a LATERAL FROM item.").At(b.at(e))
+		}
 		return nil, b.errAt(e, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause)
 	}
 	return x, nil
 }
 
-func (b *binder) callArgs(ec *exprContext, e *sql.FuncCall) ([]expr.Expr, error) {
-	args := make([]expr.Expr, len(e.Args))
-	for i, a := range e.Args {
-		if a.Name != "" {
-			return nil, b.unsupported(e, "named arguments", "Pass the arguments by position.")
+// unknownFunction finds out that a call written like that of an aggregate means
+// no function at all.
+func (b *binder) unknownFunction(ec *exprContext, e *sql.FuncCall) error {
+	if !e.Star && !e.WithinGroup {
+		return nil
+	}
+	args, err := b.plainArgs(ec, e)
+	if err != nil {
+		return err
+	}
+	for _, o := range e.OrderBy {
+		x, err := b.expr(ec, o.Expr)
+		if err != nil {
+			return err
 		}
-		x, err := b.expr(ec, a.Value)
+		args = append(args, x)
+	}
+	_, err = expr.ResolveFunc(e.Name, typesOf(args))
+	return b.placed(err, e)
+}
+
+// namedCall binds a call whose last arguments may be named.
+func (b *binder) namedCall(e *sql.FuncCall, args []expr.Expr, names []string) (expr.Expr, error) {
+	if len(names) == 0 {
+		x, err := b.call(e.Name, e, args...)
+		if err != nil && e.SQLSyntax {
+			// Such calls name the function with its schema.
+			pe := *pgerr.From(err)
+			pe.Msg = strings.Replace(pe.Msg, "function "+e.Name+"(", "function pg_catalog."+e.Name+"(", 1)
+			err = &pe
+		}
+		return x, err
+	}
+	f, args, err := expr.ResolveNamed(e.Name, expr.FuncsNamed(e.Name), args, names)
+	if err != nil {
+		return nil, b.placed(err, e)
+	}
+	return b.bindCall(f, args, e)
+}
+
+// variadicCall binds f(a, VARIADIC array).
+func (b *binder) variadicCall(e *sql.FuncCall, args []expr.Expr) (expr.Expr, error) {
+	last := args[len(args)-1]
+	if t := last.Type(); t.ID == types.Unknown {
+		x, err := b.coerce(last, types.ArrayOf(types.Text), expr.Implicit, e)
 		if err != nil {
 			return nil, err
 		}
-		args[i] = x
+		last = x
+	} else if t.ID != types.Array {
+		return nil, b.errAt(e.Args[len(args)-1].Value, pgerr.DatatypeMismatch, "VARIADIC argument must be an array")
 	}
-	return args, nil
+	fixed := args[:len(args)-1]
+	f, err := expr.ResolveFunc(e.Name, append(typesOf(fixed), last.Type().ElemType()))
+	if err != nil || !f.Variadic || len(f.Args) != len(args) {
+		return nil, b.placed(expr.NoFunction(e.Name, typesOf(args)), e)
+	}
+	params := f.ParamTypes(append(typesOf(fixed), last.Type().ElemType()))
+	out, err := b.coerceArgs(params[:len(fixed)], fixed, e)
+	if err != nil {
+		return nil, err
+	}
+	if last, err = b.coerce(last, types.ArrayOf(params[len(fixed)].ID), expr.Implicit, e); err != nil {
+		return nil, err
+	}
+	return expr.SpreadCall(f, out, last), nil
+}
+
+// callArgs binds the arguments of a call; names are those of the last ones.
+func (b *binder) callArgs(ec *exprContext, e *sql.FuncCall) (args []expr.Expr, names []string, err error) {
+	for _, a := range e.Args {
+		switch {
+		case a.Name == "" && len(names) > 0:
+			return nil, nil, b.errAt(a.Value, pgerr.SyntaxError, "positional argument cannot follow named argument")
+		case a.Name != "" && slices.Contains(names, a.Name):
+			return nil, nil, b.errAt(e, pgerr.SyntaxError, "argument name \"%s\" used more than once", a.Name)
+		case a.Name != "":
+			names = append(names, a.Name)
+		}
+		x, err := b.expr(ec, a.Value)
+		if err != nil {
+			return nil, nil, err
+		}
+		args = append(args, x)
+	}
+	return args, names, nil
+}
+
+// plainArgs is callArgs for calls that take no names.
+func (b *binder) plainArgs(ec *exprContext, e *sql.FuncCall) ([]expr.Expr, error) {
+	args, names, err := b.callArgs(ec, e)
+	if err == nil && len(names) > 0 {
+		_, _, err = expr.ResolveNamed(e.Name, nil, args, names)
+		err = b.placed(err, e)
+	}
+	return args, err
 }

@@ -60,7 +60,7 @@ func (b *binder) hypothetical(ec *exprContext, e *sql.FuncCall) (expr.Expr, erro
 func (b *binder) unmatchedArguments(ec *exprContext, e *sql.FuncCall) error {
 	inner := *ec
 	inner.aggs, inner.wins, inner.inAgg, inner.allowSet, inner.clause = nil, nil, true, false, "aggregate function arguments"
-	args, err := b.callArgs(&inner, e)
+	args, err := b.plainArgs(&inner, e)
 	if err != nil {
 		return err
 	}

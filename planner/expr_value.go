@@ -66,6 +66,7 @@ func (b *binder) caseExpr(ec *exprContext, e *sql.CaseExpr) (expr.Expr, error) {
 			return nil, err
 		}
 	}
+	ec = ec.withoutSets("CASE")
 	out := &expr.Case{}
 	var results []expr.Expr
 	var places []sql.Node
@@ -259,8 +260,12 @@ func (b *binder) subscript(ec *exprContext, e *sql.Subscript) (expr.Expr, error)
 				if i, err = b.expr(ec, s); err != nil {
 					return nil, err
 				}
+				t := i.Type()
 				if i, err = b.coerce(i, types.TInt4, expr.Assignment, s); err != nil {
-					return nil, err
+					if t.ID == types.Unknown {
+						return nil, err
+					}
+					return nil, b.errAt(leftmost(s), pgerr.DatatypeMismatch, "array subscript must have type integer")
 				}
 			} else if slice && !ix.Slice {
 				i = &expr.Const{Val: int32(1), Typ: types.TInt4}

@@ -74,7 +74,7 @@ func (b *binder) windowCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error)
 	} else if expr.HasFunc(e.Name) {
 		err = b.errAt(e, pgerr.WrongObjectType, "OVER specified, but %s is not a window function nor an aggregate function", e.Name)
 	} else {
-		args, aerr := b.callArgs(&inner, e)
+		args, aerr := b.plainArgs(&inner, e)
 		if aerr != nil {
 			return nil, aerr
 		}
@@ -84,6 +84,7 @@ func (b *binder) windowCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error)
 	if err != nil {
 		return nil, err
 	}
+	inner.inWindow, inner.clause = false, "window definitions"
 	if err := b.windowParts(&inner, spec, w); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (b *binder) windowCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error)
 
 func (b *binder) pureWindow(ec *exprContext, e *sql.FuncCall, w *winItem) error {
 	sig := windowFuncs[e.Name]
-	args, err := b.callArgs(ec, e)
+	args, err := b.plainArgs(ec, e)
 	if err != nil {
 		return err
 	}
@@ -140,13 +141,17 @@ func (b *binder) windowAgg(ec *exprContext, e *sql.FuncCall, w *winItem) error {
 		return pgerr.New(pgerr.FeatureNotSupported, "DISTINCT is not implemented for window functions").
 			WithHint("Remove duplicates in a subquery, or aggregate with GROUP BY and join.").At(b.at(e))
 	}
+	if e.WithinGroup {
+		return pgerr.New(pgerr.FeatureNotSupported, "OVER is not supported for ordered-set aggregate %s", e.Name).
+			WithHint("Compute it with GROUP BY and join.").At(b.at(e))
+	}
 	if len(e.OrderBy) > 0 {
 		return pgerr.New(pgerr.FeatureNotSupported, "aggregate ORDER BY is not implemented for window functions").
 			WithHint("Order the window: OVER (... ORDER BY ...).").At(b.at(e))
 	}
 	// The arguments may hold aggregates of the query, so they are bound as those
 	// of a window function, not as those of an aggregate.
-	args, err := b.callArgs(ec, e)
+	args, err := b.plainArgs(ec, e)
 	if err != nil {
 		return err
 	}
@@ -175,6 +180,13 @@ func (b *binder) windowSpec(ec *exprContext, s *sql.WindowSpec) (*sql.WindowSpec
 	}
 	if ref == "" {
 		return s, nil
+	}
+	for i, d := range ec.windows {
+		for _, earlier := range ec.windows[:i] {
+			if earlier.Name == d.Name {
+				return nil, b.errAt(d.Spec, pgerr.WindowingError, "window \"%s\" is already defined", d.Name)
+			}
+		}
 	}
 	for i, d := range ec.windows {
 		if d.Name != ref {

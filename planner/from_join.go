@@ -229,7 +229,7 @@ func (b *binder) usingJoin(p *fromPart, names []string, l, r []*rangeItem, te *s
 	var conds []expr.Expr
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, b.errAt(te, pgerr.DuplicateColumn, "column name \"%s\" appears more than once in USING clause", name)
+			return nil, pgerr.New(pgerr.DuplicateColumn, "column name \"%s\" appears more than once in USING clause", name)
 		}
 		lc, err := b.usingColumn(l, name, "left", te)
 		if err != nil {

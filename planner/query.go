@@ -414,11 +414,12 @@ func (b *binder) limitExpr(e sql.Expr, outer *scope, env *cteEnv, what string) (
 	if hasOuter(x) {
 		return nil, b.errAt(e, pgerr.InvalidColumnReference, "argument of %s must not contain variables", what)
 	}
+	t := x.Type()
 	if x, err = b.coerce(x, types.TInt8, expr.Assignment, e); err != nil {
-		if t := x; t != nil {
+		if t.ID == types.Unknown {
 			return nil, err
 		}
-		return nil, b.errAt(e, pgerr.DatatypeMismatch, "argument of %s must be type bigint", what)
+		return nil, b.errAt(leftmost(e), pgerr.DatatypeMismatch, "argument of %s must be type bigint, not type %s", what, t.Base())
 	}
 	x = b.fold(x)
 	if c, ok := x.(*expr.Const); ok {

@@ -205,7 +205,7 @@ func (s *selection) bindOrder() error {
 			return err
 		}
 		if i >= s.visible && s.q.Distinct && len(s.q.DistinctOn) == 0 {
-			return s.b.errAt(item.Expr, pgerr.InvalidColumnReference, "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
+			return s.b.errAt(leftmost(item.Expr), pgerr.InvalidColumnReference, "for SELECT DISTINCT, ORDER BY expressions must appear in select list")
 		}
 		k, err := s.b.sortKey(s.targets[i].e, item)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/types"
 )
 
 // unnester rewrites a plan that refers to columns of a row around it into one
@@ -217,19 +218,31 @@ func (u *unnester) values(n *plan.Values) (plan.Node, bool) {
 	return &plan.Union{Inputs: arms, Out: out}, true
 }
 
-// tableFunc calls a function for every value of the domain.
+// tableFunc calls a function for every value of the domain. One of several
+// columns gives a record, which is then taken apart.
 func (u *unnester) tableFunc(n *plan.TableFunc) (plan.Node, bool) {
-	if n.Ordinality || len(n.Out) != 1 {
-		return nil, false
-	}
 	d := u.domain()
 	args := make([]expr.Expr, len(n.Args))
 	for i, a := range n.Args {
 		args[i] = u.expr(a, 0)
 	}
 	call := &expr.Call{Fn: n.Fn, Args: args, Typ: n.Fn.Result(typesOf(args))}
-	p := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...), Out: slices.Clone(n.Out)}
-	p.Out = append(p.Out, d.Schema()...)
+	if n.Ordinality {
+		call = expr.RowsFrom([]expr.Expr{call}, []string{n.Out[0].Name}, true)
+	}
+	if len(n.Out) == 1 {
+		p := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...), Out: slices.Clone(n.Out)}
+		p.Out = append(p.Out, d.Schema()...)
+		return p, true
+	}
+	call.Typ = types.TRecord
+	set := &plan.ProjectSet{Input: d, Exprs: append([]expr.Expr{call}, identity(d)...)}
+	set.Out = append([]plan.Column{{Name: n.Fn.Name, Typ: types.TRecord}}, d.Schema()...)
+	p := &plan.Project{Input: set, Out: slices.Clone(n.Out)}
+	for i, c := range n.Out {
+		p.Exprs = append(p.Exprs, &expr.Field{Arg: &expr.Col{Index: 0, Typ: types.TRecord}, Index: i, Typ: c.Typ})
+	}
+	p.Exprs, p.Out = u.addDomain(p.Exprs, p.Out, set, 1)
 	return p, true
 }
 

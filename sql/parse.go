@@ -163,6 +163,8 @@ func grammarCode(msg string) pgerr.Code {
 		return pgerr.FeatureNotSupported
 	case strings.Contains(msg, "invalid byte sequence"):
 		return pgerr.CharacterNotInRepertoire
+	case strings.HasPrefix(msg, "frame start"), strings.HasPrefix(msg, "frame end"):
+		return pgerr.WindowingError
 	case strings.HasPrefix(msg, "invalid Unicode escape"):
 		return pgerr.SyntaxError
 	}

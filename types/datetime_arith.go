@@ -174,12 +174,21 @@ func DateBin(stride IntervalValue, us, origin int64) (int64, error) {
 
 // MakeDate builds a date; a negative year counts BC.
 func MakeDate(year, month, day int) (int32, error) {
+	shown := year
+	if year < 0 && month >= 1 && month <= 12 && day >= 1 && day <= 31 || year < 0 && year > math.MinInt32 {
+		shown++
+	}
+	return makeDate(year, month, day, shown)
+}
+
+// makeDate shows the year in its errors as told.
+func makeDate(year, month, day, shown int) (int32, error) {
 	y := year
 	if y < 0 {
 		y++
 	}
-	if year == 0 || month < 1 || month > 12 || day < 1 || day > daysIn(y, month) {
-		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "date field value out of range: %d-%02d-%02d", year, month, day)
+	if year == 0 || year == math.MinInt32 || month < 1 || month > 12 || day < 1 || day > daysIn(y, month) {
+		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "date field value out of range: %d-%02d-%02d", shown, month, day)
 	}
 	d := CivilToDays(y, month, day)
 	if d < int(minDateDays) || d >= int(maxDateDays) {
@@ -192,14 +201,22 @@ func MakeDate(year, month, day int) (int32, error) {
 func MakeTime(hour, minute int, sec float64) (int64, error) {
 	us := int64(math.RoundToEven(sec * 1e6))
 	if hour < 0 || hour > 24 || minute < 0 || minute > 59 || !(sec >= 0 && sec <= 60) || hour == 24 && (minute > 0 || us > 0) {
-		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "time field value out of range: %d:%02d:%02g", hour, minute, sec)
+		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "time field value out of range: %d:%02d:%s", hour, minute, secondsText(sec))
 	}
 	return int64(hour)*usPerHour + int64(minute)*usPerMin + us, nil
 }
 
+func secondsText(sec float64) string {
+	s := string(AppendFloat64(nil, sec))
+	if len(s) < 2 {
+		return "0" + s
+	}
+	return s
+}
+
 // MakeTimestamp builds a timestamp.
 func MakeTimestamp(year, month, day, hour, minute int, sec float64) (int64, error) {
-	d, err := MakeDate(year, month, day)
+	d, err := makeDate(year, month, day, year)
 	if err != nil {
 		return 0, err
 	}

@@ -90,9 +90,9 @@ func ParseField(name string) Field {
 // errUnit is the error of a unit that t has not, or that does not exist.
 func errUnit(f Field, name string, t T) error {
 	if f == FieldInvalid {
-		return pgerr.New(pgerr.InvalidParameterValue, "unit \"%s\" not recognized for type %s", name, t)
+		return pgerr.New(pgerr.InvalidParameterValue, "unit \"%s\" not recognized for type %s", strings.ToLower(name), t)
 	}
-	return pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type %s", name, t)
+	return pgerr.New(pgerr.FeatureNotSupported, "unit \"%s\" not supported for type %s", strings.ToLower(name), t)
 }
 
 func decadeOf(y int) int {
@@ -231,6 +231,8 @@ func ExtractDate(f Field, name string, days int32) (d Decimal, null bool, err er
 	case ok:
 	case f == FieldEpoch:
 	case f == FieldJulian:
+	case days == DateInfinity || days == DateNegInfinity:
+		return d, false, errUnit(f, name, TTimestamp)
 	default:
 		return d, false, errUnit(f, name, TDate)
 	}

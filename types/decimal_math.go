@@ -292,12 +292,12 @@ func specialPower(d, e Decimal) (Decimal, error) {
 			return DecimalInf(), nil
 		}
 		return Decimal{}, nil
+	case d.form == decPosInf && e.Sign() > 0:
+		return d, nil
+	case d.form == decNegInf && e.MinScale() != 0:
+		return d, pgerr.New(pgerr.InvalidArgumentForPower, "a negative number raised to a non-integer power yields a complex result")
 	case e.Sign() < 0:
 		return Decimal{}, nil
-	case d.form == decPosInf:
-		return d, nil
-	case e.MinScale() != 0:
-		return d, pgerr.New(pgerr.InvalidArgumentForPower, "a negative number raised to a non-integer power yields a complex result")
 	case isEven(e):
 		return DecimalInf(), nil
 	}

@@ -375,7 +375,11 @@ func (c *dtClock) numberPart(n fmtNode) (string, bool) {
 	if c.interval {
 		return c.isoYearPart(n)
 	}
-	iy, iw := isoWeek(c.days)
+	isoYear, iw := isoWeek(c.days)
+	iy := isoYear
+	if iy <= 0 {
+		iy = 1 - iy
+	}
 	doy := c.days - CivilToDays(c.year, 1, 1) + 1
 	switch n.pat {
 	case "IYYY":
@@ -391,7 +395,7 @@ func (c *dtClock) numberPart(n fmtNode) (string, bool) {
 	case "ID":
 		return strconv.Itoa(floorMod(c.days+5, 7) + 1), true
 	case "IDDD":
-		return pad(c.days-isoWeekStart(iy, 1)+1, 3, n), true
+		return pad(c.days-isoWeekStart(isoYear, 1)+1, 3, n), true
 	case "D":
 		return strconv.Itoa(floorMod(c.days+6, 7) + 1), true
 	case "DDD":

@@ -137,6 +137,9 @@ func AppendJSONBSet(dst, b []byte, path []string, val []byte, create bool) ([]by
 	if err := editable(b, "cannot set path in scalar"); err != nil {
 		return dst, err
 	}
+	if !create && emptyContainer(b) {
+		return append(dst, b...), nil
+	}
 	return editJSON(dst, b, path, 0, val, op)
 }
 
@@ -157,8 +160,17 @@ func AppendJSONBDeletePath(dst, b []byte, path []string) ([]byte, error) {
 	if err := editable(b, "cannot delete path in scalar"); err != nil {
 		return dst, err
 	}
+	if emptyContainer(b) {
+		return append(dst, b...), nil
+	}
 	return editJSON(dst, b, path, 0, nil, jsonRemove)
 }
+
+// emptyContainer reports whether b is {} or [], in which no path leads anywhere.
+func emptyContainer(b []byte) bool { return string(b) == "{}" || string(b) == "[]" }
+
+// JSONNullStep stands for a NULL in a path; no text value is equal to it.
+const JSONNullStep = "\x00"
 
 func editable(b []byte, msg string) error {
 	if t := JSONType(b); t != "object" && t != "array" {
@@ -170,6 +182,9 @@ func editable(b []byte, msg string) error {
 func editJSON(dst, b []byte, path []string, at int, val []byte, op jsonEdit) ([]byte, error) {
 	if at == len(path) {
 		return append(dst, b...), nil
+	}
+	if path[at] == JSONNullStep {
+		return dst, pgerr.New(pgerr.NullValueNotAllowed, "path element at position %d is null", at+1)
 	}
 	switch JSONType(b) {
 	case "object":

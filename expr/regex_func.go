@@ -1,0 +1,466 @@
+package expr
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// regexCache remembers compiled expressions of one kernel.
+type regexCache struct {
+	m              map[string]*regexp.Regexp
+	pattern, flags string // of last
+	last           *regexp.Regexp
+}
+
+func (c *regexCache) get(pattern, flags string) (*regexp.Regexp, error) {
+	if c.last != nil && pattern == c.pattern && flags == c.flags {
+		return c.last, nil
+	}
+	re, err := c.lookup(pattern, flags)
+	if err == nil {
+		c.last, c.pattern, c.flags = re, strings.Clone(pattern), strings.Clone(flags)
+	}
+	return re, err
+}
+
+func (c *regexCache) lookup(pattern, flags string) (*regexp.Regexp, error) {
+	key := flags + "/" + pattern
+	if re := c.m[key]; re != nil {
+		return re, nil
+	}
+	re, err := compileRegex(pattern, flags)
+	if err != nil {
+		return nil, err
+	}
+	if c.m == nil || len(c.m) >= 64 {
+		c.m = map[string]*regexp.Regexp{}
+	}
+	c.m[key] = re
+	return re, nil
+}
+
+func regexKernel(flags string, negate bool) func() Kernel {
+	return func() Kernel {
+		cache := &regexCache{}
+		return rows(func(r *row) error {
+			re, err := cache.get(r.s(1), flags)
+			if err != nil {
+				return err
+			}
+			return r.putBool(re.Match(r.b(0)) != negate)
+		})
+	}
+}
+
+// withRegex makes a function whose kernel has a cache of expressions.
+func withRegex(name string, args []types.T, ret types.T, f func(r *row, c *regexCache) error) *Func {
+	return &Func{Name: name, Args: args, Ret: ret, MayFail: true, New: func() Kernel {
+		cache := &regexCache{}
+		return rows(func(r *row) error { return f(r, cache) })
+	}}
+}
+
+// argOr returns text argument k, or def when the call has fewer.
+func (r *row) argOr(k int, def string) string {
+	if k < len(r.args) {
+		return r.s(k)
+	}
+	return def
+}
+
+func (r *row) intOr(k, def int) int {
+	if k < len(r.args) {
+		return r.i4(k)
+	}
+	return def
+}
+
+func regexFuncs() []*Func {
+	out := []*Func{}
+	add := func(name string, ret types.T, f func(r *row, c *regexCache) error, forms ...[]types.T) {
+		for _, args := range forms {
+			out = append(out, withRegex(name, args, ret, f))
+		}
+	}
+	two, three := ts(tText, tText), ts(tText, tText, tText)
+	add("regexp_replace", tText, regexpReplace, three, ts(tText, tText, tText, tText))
+	add("regexp_replace", tText, regexpReplaceNth, ts(tText, tText, tText, tI4), ts(tText, tText, tText, tI4, tI4), ts(tText, tText, tText, tI4, tI4, tText))
+	add("regexp_match", tTextArray, regexpMatch, two, three)
+	add("regexp_split_to_array", tTextArray, regexpSplit, two, three)
+	add("regexp_like", types.TBool, regexpLike, two, three)
+	add("regexp_count", tI4, regexpCount, two, ts(tText, tText, tI4), ts(tText, tText, tI4, tText))
+	add("substring", tText, regexpFirst, two)
+	add("substring", tText, substringSimilar, three)
+	add("regexp_substr", tText, regexpSubstr, two, ts(tText, tText, tI4), ts(tText, tText, tI4, tI4), ts(tText, tText, tI4, tI4, tText),
+		ts(tText, tText, tI4, tI4, tText, tI4))
+	add("regexp_instr", tI4, regexpInstr, two, ts(tText, tText, tI4), ts(tText, tText, tI4, tI4), ts(tText, tText, tI4, tI4, tI4),
+		ts(tText, tText, tI4, tI4, tI4, tText), ts(tText, tText, tI4, tI4, tI4, tText, tI4))
+	for _, f := range []struct {
+		name string
+		ret  types.T
+		eval SetKernel
+	}{{"regexp_matches", tTextArray, regexpMatches}, {"regexp_split_to_table", tText, regexpSplitTable}} {
+		for _, args := range [][]types.T{two, three} {
+			out = append(out, &Func{Name: f.name, Args: args, Ret: f.ret, Set: true, MayFail: true, EvalSet: f.eval})
+		}
+	}
+	return out
+}
+
+// regexArgs compiles argument 1 with the flags in argument k; g is taken out.
+func regexArgs(r *row, c *regexCache, k int) (re *regexp.Regexp, global bool, err error) {
+	flags := r.argOr(k, "")
+	if strings.Contains(flags, "g") {
+		global = true
+		flags = strings.ReplaceAll(flags, "g", "")
+	}
+	re, err = c.get(r.s(1), flags)
+	return re, global, err
+}
+
+// noGlobal is regexArgs for functions that have no use for the flag g.
+func noGlobal(r *row, c *regexCache, k int, name string) (*regexp.Regexp, error) {
+	if strings.Contains(r.argOr(k, ""), "g") {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "%s does not support the \"global\" option", name)
+	}
+	re, _, err := regexArgs(r, c, k)
+	return re, err
+}
+
+func regexpReplace(r *row, c *regexCache) error {
+	if f := r.argOr(3, ""); f != "" && isDigit(f[0]) {
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid regular expression option: \"%c\"", f[0]).
+			WithHint("If you meant to use regexp_replace() with a start parameter, cast the fourth argument to integer explicitly.")
+	}
+	re, global, err := regexArgs(r, c, 3)
+	if err != nil {
+		return err
+	}
+	n := 1
+	if global {
+		n = -1
+	}
+	return r.putB(replaceMatches(re, nil, r.s(0), r.s(2), n, 0))
+}
+
+// regexpReplaceNth replaces the nth match behind a start, or all for n = 0.
+func regexpReplaceNth(r *row, c *regexCache) error {
+	n := r.intOr(4, 1)
+	if len(r.args) == 4 {
+		n = 1
+	}
+	s, _, err := fromStart(r, 3)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		return errParameter("n", n)
+	}
+	re, global, err := regexArgs(r, c, 5)
+	if err != nil {
+		return err
+	}
+	if len(r.args) < 5 && global {
+		n = 0
+	}
+	if behind(r, 3) {
+		return r.putB(r.b(0))
+	}
+	head := r.s(0)[:len(r.s(0))-len(s)]
+	limit, only := n, n
+	if n == 0 {
+		limit = -1
+	}
+	return r.putB(replaceMatches(re, []byte(head), s, r.s(2), limit, only))
+}
+
+func errParameter(name string, v int) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, v)
+}
+
+// replaceMatches appends s with up to n matches replaced (all: -1), or with the
+// match number only alone, if that is not 0.
+func replaceMatches(re *regexp.Regexp, out []byte, s, repl string, n, only int) []byte {
+	last := 0
+	for i, m := range findAll(re, s, n) {
+		if only > 0 && i+1 != only {
+			continue
+		}
+		out = append(out, s[last:m[0]]...)
+		out = expand(out, repl, s, m)
+		last = m[1]
+	}
+	return append(out, s[last:]...)
+}
+
+// findAll finds up to n matches (all if n is negative). Go passes over an empty
+// match right behind another match, which PostgreSQL counts; it is put in where
+// the expression does not depend on what stands before.
+func findAll(re *regexp.Regexp, s string, n int) [][]int {
+	found := re.FindAllStringSubmatchIndex(s, n)
+	if n == 1 || !re.MatchString("") || strings.ContainsAny(re.String(), "^\\") {
+		return found
+	}
+	var out [][]int
+	for i, m := range found {
+		out = append(out, m)
+		if m[0] == m[1] || i+1 < len(found) && found[i+1][0] == m[1] {
+			continue
+		}
+		if e := re.FindStringSubmatchIndex(s[m[1]:]); e != nil && e[0] == 0 && e[1] == 0 {
+			for k := range e {
+				if e[k] >= 0 {
+					e[k] += m[1]
+				}
+			}
+			out = append(out, e)
+		}
+	}
+	if n >= 0 && len(out) > n {
+		out = out[:n]
+	}
+	return out
+}
+
+// expand appends a replacement with \1..\9, \& and \\ put in.
+func expand(out []byte, repl, s string, m []int) []byte {
+	for i := 0; i < len(repl); i++ {
+		if repl[i] != '\\' || i+1 == len(repl) {
+			out = append(out, repl[i])
+			continue
+		}
+		i++
+		k := -1
+		switch c := repl[i]; {
+		case c == '&':
+			k = 0
+		case c >= '1' && c <= '9':
+			k = int(c - '0')
+		case c == '\\':
+			out = append(out, '\\')
+			continue
+		default:
+			out = append(out, '\\', c)
+			continue
+		}
+		if 2*k+1 < len(m) && m[2*k] >= 0 {
+			out = append(out, s[m[2*k]:m[2*k+1]]...)
+		}
+	}
+	return out
+}
+
+func groups(s string, m []int) types.Datum {
+	if len(m) == 2 {
+		return types.ArrayDatum([]types.Datum{s[m[0]:m[1]]})
+	}
+	var out []types.Datum
+	for k := 2; k < len(m); k += 2 {
+		if m[k] < 0 {
+			out = append(out, nil)
+		} else {
+			out = append(out, s[m[k]:m[k+1]])
+		}
+	}
+	return types.ArrayDatum(out)
+}
+
+func regexpMatch(r *row, c *regexCache) error {
+	re, global, err := regexArgs(r, c, 2)
+	if err != nil {
+		return err
+	}
+	if global {
+		return pgerr.New(pgerr.InvalidParameterValue, "regexp_match() does not support the \"global\" option").
+			WithHint("Use the regexp_matches function instead.")
+	}
+	m := re.FindStringSubmatchIndex(r.s(0))
+	if m == nil {
+		return r.null()
+	}
+	return r.put(groups(r.s(0), m))
+}
+
+func splitRegex(re *regexp.Regexp, s string) []types.Datum {
+	var out []types.Datum
+	last := 0
+	for _, m := range re.FindAllStringIndex(s, -1) {
+		if m[1] == m[0] && (m[0] == 0 && m[1] == 0 || m[0] >= len(s)) {
+			continue
+		}
+		out = append(out, s[last:m[0]])
+		last = m[1]
+	}
+	return append(out, s[last:])
+}
+
+func regexpSplit(r *row, c *regexCache) error {
+	re, err := noGlobal(r, c, 2, "regexp_split_to_array()")
+	if err != nil {
+		return err
+	}
+	return r.put(types.ArrayDatum(splitRegex(re, r.s(0))))
+}
+
+func regexpLike(r *row, c *regexCache) error {
+	re, err := noGlobal(r, c, 2, "regexp_like()")
+	if err != nil {
+		return err
+	}
+	return r.putBool(re.Match(r.b(0)))
+}
+
+func regexpFirst(r *row, c *regexCache) error {
+	re, err := c.get(r.s(1), "")
+	if err != nil {
+		return err
+	}
+	return putFirst(r, re)
+}
+
+// putFirst ends with the first subexpression of the first match, or the match.
+func putFirst(r *row, re *regexp.Regexp) error {
+	m := re.FindStringSubmatchIndex(r.s(0))
+	switch {
+	case m == nil:
+		return r.null()
+	case len(m) == 2:
+		return r.putS(r.s(0)[m[0]:m[1]])
+	case m[2] < 0:
+		return r.null()
+	}
+	return r.putS(r.s(0)[m[2]:m[3]])
+}
+
+// fromStart cuts the string at the 1-based start in argument k.
+func fromStart(r *row, k int) (string, int, error) {
+	n := r.intOr(k, 1)
+	if n <= 0 {
+		return "", 0, errParameter("start", n)
+	}
+	return r.s(0)[runeOffset(r.s(0), n-1):], n - 1, nil
+}
+
+// behind reports whether the start in argument k lies behind the string's end,
+// where not even an empty match is.
+func behind(r *row, k int) bool {
+	n := r.intOr(k, 1)
+	return n > len(r.b(0))+1 || n > utf8.RuneCount(r.b(0))+1
+}
+
+func regexpCount(r *row, c *regexCache) error {
+	s, _, err := fromStart(r, 2)
+	if err != nil {
+		return err
+	}
+	re, err := noGlobal(r, c, 3, "regexp_count()")
+	if err != nil {
+		return err
+	}
+	if behind(r, 2) {
+		return r.putI4(0)
+	}
+	return r.putI4(len(findAll(re, s, -1)))
+}
+
+// nthMatch finds the match that the start in argument 2 and the number in
+// argument 3 name, and in it the subexpression in argument sub (nil if there is
+// none). end, the argument of regexp_instr, is checked in its turn.
+func nthMatch(r *row, c *regexCache, name string, end, flags, sub int) (s string, skipped int, m []int, err error) {
+	if s, skipped, err = fromStart(r, 2); err != nil {
+		return "", 0, nil, err
+	}
+	n, k := r.intOr(3, 1), r.intOr(sub, 0)
+	switch {
+	case n <= 0:
+		err = errParameter("n", n)
+	case end > 0 && r.intOr(end, 0)&^1 != 0:
+		err = errParameter("endoption", r.intOr(end, 0))
+	case k < 0:
+		err = errParameter("subexpr", k)
+	}
+	if err != nil {
+		return "", 0, nil, err
+	}
+	re, err := noGlobal(r, c, flags, name)
+	if err != nil {
+		return "", 0, nil, err
+	}
+	if behind(r, 2) {
+		return s, skipped, nil, nil
+	}
+	all := findAll(re, s, n)
+	if len(all) < n || 2*k >= len(all[n-1]) || all[n-1][2*k] < 0 {
+		return s, skipped, nil, nil
+	}
+	return s, skipped, all[n-1][2*k : 2*k+2], nil
+}
+
+func regexpSubstr(r *row, c *regexCache) error {
+	s, _, m, err := nthMatch(r, c, "regexp_substr()", 0, 4, 5)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return r.null()
+	}
+	return r.putS(s[m[0]:m[1]])
+}
+
+func regexpInstr(r *row, c *regexCache) error {
+	s, skipped, m, err := nthMatch(r, c, "regexp_instr()", 4, 5, 6)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return r.putI4(0)
+	}
+	return r.putI4(skipped + utf8.RuneCountInString(s[:m[r.intOr(4, 0)]]) + 1)
+}
+
+// substringSimilar is substring(s SIMILAR p ESCAPE e): what stands between the
+// two escaped quotes of the pattern.
+func substringSimilar(r *row, c *regexCache) error {
+	pattern, err := similarRegex(r.s(1), r.s(2), true)
+	if err != nil {
+		return err
+	}
+	re, err := c.get(pattern, "")
+	if err != nil {
+		return err
+	}
+	return putFirst(r, re)
+}
+
+func regexpMatches(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
+	r := row{c: c, args: args, i: i}
+	re, global, err := regexArgs(&r, &regexCache{}, 2)
+	if err != nil {
+		return err
+	}
+	n := 1
+	if global {
+		n = -1
+	}
+	for _, m := range findAll(re, r.s(0), n) {
+		dst[0].AppendDatum(groups(r.s(0), m))
+	}
+	return nil
+}
+
+func regexpSplitTable(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
+	r := row{c: c, args: args, i: i}
+	re, err := noGlobal(&r, &regexCache{}, 2, "regexp_split_to_table()")
+	if err != nil {
+		return err
+	}
+	for _, d := range splitRegex(re, r.s(0)) {
+		dst[0].AppendDatum(d)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package planner
+
+import (
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// funcTable binds functions in FROM.
+func (b *binder) funcTable(te *sql.FuncTable, outer *scope) (*fromPart, error) {
+	ec := &exprContext{sc: &scope{parent: outer, ctes: outer.ctes}, clause: "functions in FROM", allowSet: true}
+	var parts []expr.Expr
+	var names []string
+	defined := false
+	for _, f := range manyUnnest(te.Funcs) {
+		e, err := b.tableFunction(ec, f, te)
+		if err != nil {
+			return nil, err
+		}
+		parts, names = append(parts, e), append(names, figureName(f.Call))
+		defined = defined || len(f.Columns) > 0
+	}
+	node, cols := b.rowsOf(parts, names, te.Ordinality)
+	it, err := b.alias(te.Alias, names[0], cols, te)
+	if err != nil {
+		return nil, err
+	}
+	single := len(cols) == 1 || len(cols) == 2 && te.Ordinality
+	if single && !defined && te.Alias != nil && len(te.Alias.Columns) == 0 {
+		it.cols[0].name = te.Alias.Name // a scalar function's column takes the alias
+	}
+	it.scalar = len(cols) == 1
+	return &fromPart{node: node, items: []*rangeItem{it}}, nil
+}
+
+// manyUnnest makes an unnest of several arrays one function each.
+func manyUnnest(fs []sql.TableFunc) []sql.TableFunc {
+	var out []sql.TableFunc
+	for _, f := range fs {
+		c, ok := f.Call.(*sql.FuncCall)
+		if !ok || c.Name != "unnest" || c.Schema != "" && c.Schema != "pg_catalog" || len(c.Args) < 2 || c.Variadic || len(f.Columns) > 0 {
+			out = append(out, f)
+			continue
+		}
+		for _, a := range c.Args {
+			one := *c
+			one.Args = []sql.Arg{a}
+			out = append(out, sql.TableFunc{Call: &one})
+		}
+	}
+	return out
+}
+
+// tableFunction binds one function of FROM with its column definition list.
+func (b *binder) tableFunction(ec *exprContext, f sql.TableFunc, te *sql.FuncTable) (expr.Expr, error) {
+	e, err := b.expr(ec, f.Call)
+	if err != nil {
+		return nil, err
+	}
+	if hasSubquery(e) {
+		return nil, b.unsupported(te, "a subquery in the arguments of a function in FROM", "Put the subquery in FROM and the function after it.")
+	}
+	call, isSet := e.(*expr.Call)
+	if isSet = isSet && call.Fn.Set; !isSet {
+		if e, err = b.toText(e); err != nil {
+			return nil, err
+		}
+	}
+	needs := isSet && call.Fn.NeedsColumns
+	switch {
+	case len(f.Columns) == 0 && needs:
+		return nil, b.errAt(f.Call, pgerr.SyntaxError, "a column definition list is required for functions returning \"record\"")
+	case len(f.Columns) == 0:
+		return e, nil
+	case isSet && call.Fn.Cols != nil && e.Type().ID == types.Record:
+		return nil, b.errAt(f.Columns[0], pgerr.SyntaxError, "a column definition list is redundant for a function with OUT parameters")
+	case !needs:
+		return nil, b.errAt(f.Columns[0], pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"")
+	}
+	var names []string
+	var ts []types.T
+	for _, c := range f.Columns {
+		t, err := b.typeName(c.Type)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if n == c.Name {
+				return nil, b.errAt(c, pgerr.DuplicateColumn, "column name \"%s\" specified more than once", c.Name)
+			}
+		}
+		names, ts = append(names, c.Name), append(ts, t)
+	}
+	return &expr.Call{Fn: expr.WithColumns(call.Fn, names, ts), Args: call.Args, Typ: types.TRecord}, nil
+}
+
+// rowsOf makes the plan of the functions of one item.
+func (b *binder) rowsOf(parts []expr.Expr, names []string, ordinality bool) (plan.Node, []plan.Column) {
+	call, isSet := parts[0].(*expr.Call)
+	isSet = isSet && call.Fn.Set
+	if len(parts) > 1 {
+		call, isSet = expr.RowsFrom(parts, names, false), true
+	}
+	ord := plan.Column{Name: "ordinality", Typ: types.TInt8}
+	if isSet {
+		cols := setColumns(call, names[0])
+		if ordinality {
+			cols = append(cols, ord)
+		}
+		return &plan.TableFunc{Fn: call.Fn, Args: call.Args, Ordinality: ordinality, Out: cols}, cols
+	}
+	row := []expr.Expr{parts[0]}
+	cols := []plan.Column{{Name: names[0], Typ: parts[0].Type()}}
+	if ordinality {
+		cols = append(cols, ord)
+		row = append(row, &expr.Const{Val: int64(1), Typ: types.TInt8})
+	}
+	return &plan.Values{Rows: [][]expr.Expr{row}, Out: cols}, cols
+}
+
+// setColumns are the output columns of a set-returning function.
+func setColumns(c *expr.Call, name string) []plan.Column {
+	if names, ts := setResult(c); len(names) > 0 {
+		out := make([]plan.Column, len(names))
+		for i := range names {
+			out[i] = plan.Column{Name: names[i], Typ: ts[i]}
+		}
+		return out
+	}
+	return []plan.Column{{Name: name, Typ: c.Typ}}
+}

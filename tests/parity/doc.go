@@ -1,0 +1,14 @@
+// Package parity asks StreamDB and a throw-away PostgreSQL the same single
+// statements and wants the same answer: rows, or SQLSTATE, message and position.
+//
+// TestFunctions derives the statements from the function tables of package
+// expr: every overload is called with literals of its parameter types, chosen at
+// random among NULL, ordinary values and the ends of the type's range.
+// TestErrors reads errors.sql, a list of wrong statements of every kind, and
+// errors_known.txt, which lists the ones whose errors differ with the reason.
+//
+// Differences that are meant are listed in this package, each with its reason;
+// everything else is a failure. PARITY_SEED makes other statements,
+// PARITY_ROUNDS more of them, and PARITY_ONLY only those of functions whose
+// name contains it. PARITY_PG and PARITY_SDB name running servers to ask.
+package parity

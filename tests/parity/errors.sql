@@ -1,0 +1,442 @@
+-- Wrong statements, one a line, over the relations that setup.sql makes.
+-- Names that are not there.
+SELECT nope FROM t
+SELECT t.nope FROM t
+SELECT x.a FROM t
+SELECT u.a FROM t
+SELECT t.a FROM t AS x
+SELECT a FROM nope
+SELECT a FROM public.nope
+SELECT a FROM nosuch.t
+SELECT public.t.nope FROM t
+SELECT nosuch.t.a FROM t
+SELECT aa FROM t
+SELECT t.nam FROM t
+SELECT nme FROM t
+SELECT x.nme FROM t AS x
+SELECT * FROM t WHERE nope = 1
+SELECT * FROM t ORDER BY nope
+SELECT count(*) FROM t GROUP BY nope
+SELECT nope.* FROM t
+SELECT a AS z FROM t WHERE z = 1
+SELECT a AS z FROM t GROUP BY a HAVING z > 1
+SELECT a AS z FROM t ORDER BY z + 1
+SELECT a FROM t, u WHERE t.a = v.a
+SELECT (SELECT nope) FROM t
+SELECT (SELECT nope FROM u) FROM t
+SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.nope = t.a)
+SELECT "A" FROM t
+SELECT a."B" FROM t a
+WITH c AS (SELECT 1 AS x) SELECT y FROM c
+WITH c AS (SELECT 1 AS x) SELECT d.x FROM c
+SELECT x FROM (SELECT a FROM t) s
+SELECT s.b FROM (SELECT a FROM t) s
+SELECT t.a FROM (SELECT a FROM t) s
+SELECT * FROM t JOIN u USING (nope)
+SELECT * FROM t JOIN u USING (name)
+SELECT * FROM t JOIN u USING (k)
+SELECT * FROM t JOIN u ON t.a = w.a
+SELECT * FROM t x JOIN u ON t.a = u.a
+SELECT * FROM t, LATERAL (SELECT v.a) s
+SELECT * FROM t, (SELECT t.a) s
+SELECT * FROM (SELECT t.a) s, t
+SELECT nofunc(1)
+SELECT nofunc(a, name) FROM t
+SELECT nofunc()
+SELECT nosuch.lower('A')
+SELECT lower(1)
+SELECT lower('a', 'b')
+SELECT lower()
+SELECT abs('a'::text)
+SELECT substr(1, 2)
+SELECT length(1)
+SELECT round(1.5, 'x'::text)
+SELECT now(1)
+SELECT nosuchagg(a) OVER () FROM t
+SELECT sum(name) FROM t
+SELECT avg(flag) FROM t
+SELECT sum() FROM t
+SELECT count() FROM t
+SELECT max(a, b) FROM t
+SELECT string_agg(name) FROM t
+SELECT a::nope FROM t
+SELECT CAST(a AS nope) FROM t
+SELECT 'x'::nosuch.int
+SELECT NULL::int4[][nope]
+SELECT $1
+SELECT a FROM t WHERE a = $2
+-- Ambiguity.
+SELECT a FROM t, u
+SELECT a FROM t JOIN u ON t.a = u.a
+SELECT * FROM t JOIN u ON a = 1
+SELECT a FROM t x, t y
+SELECT x.a FROM t x, u x
+SELECT * FROM t, t
+SELECT * FROM t JOIN t ON true
+SELECT * FROM t CROSS JOIN t
+SELECT a AS z, b AS z FROM t ORDER BY z
+SELECT a AS z, b AS z FROM t GROUP BY z
+SELECT * FROM (SELECT 1 AS a, 2 AS a) s WHERE a = 1
+SELECT s.a FROM (SELECT 1 AS a, 2 AS a) s
+SELECT * FROM (SELECT 1 AS a, 2 AS a) s JOIN t USING (a)
+SELECT * FROM t JOIN (SELECT 1 AS a, 2 AS a) s USING (a)
+SELECT * FROM t JOIN u USING (a) JOIN u w USING (c)
+WITH c AS (SELECT 1), c AS (SELECT 2) SELECT * FROM c
+SELECT * FROM t JOIN u USING (a, a)
+-- Types that do not fit.
+SELECT a + name FROM t
+SELECT name + 1 FROM t
+SELECT name - name FROM t
+SELECT a || 1 FROM t
+SELECT flag + 1 FROM t
+SELECT NOT a FROM t
+SELECT NOT 'x'
+SELECT a AND flag FROM t
+SELECT flag OR 1 FROM t
+SELECT * FROM t WHERE a
+SELECT * FROM t WHERE name
+SELECT * FROM t WHERE 'x'
+SELECT * FROM t WHERE 1
+SELECT a FROM t GROUP BY a HAVING a
+SELECT * FROM t JOIN u ON t.a
+SELECT a = name FROM t
+SELECT a < flag FROM t
+SELECT a = d FROM t
+SELECT d = 1 FROM t
+SELECT d + d FROM t
+SELECT ts + ts FROM t
+SELECT ts - 1 FROM t
+SELECT - name FROM t
+SELECT - flag FROM t
+SELECT @ name FROM t
+SELECT a LIKE 1 FROM t
+SELECT a LIKE 'x' FROM t
+SELECT a BETWEEN 'x'::text AND 'y'::text FROM t
+SELECT a IN ('x'::text) FROM t
+SELECT a IN (1, 'x') FROM t
+SELECT a IN (true) FROM t
+SELECT name IN (1, 2) FROM t
+SELECT CASE WHEN a THEN 1 END FROM t
+SELECT CASE WHEN flag THEN 1 ELSE 'x' END FROM t
+SELECT CASE WHEN flag THEN 1 ELSE name END FROM t
+SELECT CASE a WHEN 'x' THEN 1 END FROM t
+SELECT CASE a WHEN name THEN 1 END FROM t
+SELECT CASE WHEN flag THEN d ELSE 1 END FROM t
+SELECT coalesce(a, name) FROM t
+SELECT coalesce(a, 'x') FROM t
+SELECT coalesce(a, true) FROM t
+SELECT greatest(a, name) FROM t
+SELECT least(d, 1) FROM t
+SELECT nullif(a, name) FROM t
+SELECT ARRAY[1, 'x']
+SELECT ARRAY[a, name] FROM t
+SELECT ARRAY[1, true]
+SELECT ARRAY[[1,2],[3]]
+SELECT ARRAY[]
+SELECT (ARRAY[1,2])['x']
+SELECT (ARRAY[1,2])[name] FROM t
+SELECT a[1] FROM t
+SELECT name[1] FROM t
+SELECT (a).x FROM t
+SELECT (a).* FROM t
+SELECT a IS TRUE FROM t
+SELECT name IS NOT FALSE FROM t
+SELECT a IS UNKNOWN FROM t
+SELECT a IS DISTINCT FROM name FROM t
+SELECT a = ANY (b) FROM t
+SELECT a = ANY (ARRAY['x'::text]) FROM t
+SELECT a = ANY ('{x}') FROM t
+SELECT a + ANY (ARRAY[1]) FROM t
+SELECT flag::date FROM t
+SELECT a::date FROM t
+SELECT d::int FROM t
+SELECT a::uuid FROM t
+SELECT name::int[] FROM t WHERE name = 1
+SELECT ts::boolean FROM t
+SELECT (1, 2) = (1, 2, 3)
+SELECT (1, 2) < 3
+SELECT (a, b) IN ((1, 2, 3)) FROM t
+SELECT ROW(1, 'x') = ROW('y', 2)
+SELECT extract(nope FROM d) FROM t
+SELECT extract(hour FROM a) FROM t
+SELECT date_trunc('nope', ts) FROM t
+SELECT d AT TIME ZONE 1 FROM t
+SELECT interval '1 day' * interval '1 day'
+SELECT sum(a) + name FROM t GROUP BY name
+SELECT * FROM t LIMIT 'x'
+SELECT * FROM t LIMIT a
+SELECT * FROM t OFFSET a
+SELECT * FROM t LIMIT name
+SELECT * FROM t LIMIT -1
+SELECT * FROM t OFFSET -1
+SELECT * FROM t LIMIT 1.5 + 'x'
+SELECT * FROM t LIMIT sum(1)
+SELECT * FROM t FETCH FIRST -1 ROWS ONLY
+SELECT * FROM t FETCH FIRST 1 ROWS WITH TIES
+SELECT * FROM generate_series(1, 'x')
+SELECT * FROM generate_series('a'::text, 'b'::text)
+SELECT * FROM generate_series(1)
+-- Literals that cannot be read.
+SELECT 'x'::int
+SELECT '1.5'::int
+SELECT ''::int
+SELECT '99999999999'::int
+SELECT 99999999999::int
+SELECT 40000::smallint
+SELECT 'x'::numeric
+SELECT 'x'::float8
+SELECT '1e400'::float8
+SELECT 'maybe'::boolean
+SELECT '2024-13-01'::date
+SELECT '2024-02-30'::date
+SELECT 'yesterdayish'::date
+SELECT '25:00'::time
+SELECT '2024-01-01 25:00'::timestamp
+SELECT '1 fortnight'::interval
+SELECT 'x'::uuid
+SELECT '{'::jsonb
+SELECT '{"a":}'::json
+SELECT '{1,2'::int[]
+SELECT '{1,x}'::int[]
+SELECT '\xzz'::bytea
+SELECT date 'x'
+SELECT timestamp '2024-99-01'
+SELECT interval 'x'
+SELECT a = 'x' FROM t
+SELECT a + 'x' FROM t
+SELECT d = 'x' FROM t
+SELECT ts > 'nope' FROM t
+SELECT flag = 'x' FROM t
+SELECT b * '1,5' FROM t
+SELECT U&'\zz'
+SELECT 1::numeric(2000)
+SELECT 1::numeric(3, 5000)
+SELECT 'abc'::varchar(0)
+SELECT 'a'::char(-1)
+SELECT 123.456::numeric(4,2)
+SELECT 1 / 0
+SELECT 1 % 0
+SELECT 1.0 / 0
+SELECT 2147483647 + 1
+SELECT 9223372036854775807 + 1
+SELECT (-32768)::smallint * (-1)::smallint
+SELECT sqrt(-1)
+SELECT ln(0)
+SELECT 2 ^ 100000
+SELECT chr(-1)
+SELECT repeat('x', 2147483647)
+SELECT substring('abc' FROM 1 FOR -1)
+SELECT 'a' ~ '('
+SELECT 'a' LIKE 'a\'
+SELECT 'a' LIKE 'a' ESCAPE 'xx'
+SELECT to_date('x', 'YYYY')
+SELECT timezone('nowhere', now())
+SELECT array_position(ARRAY[[1]], 1)
+SELECT 'x'::regclass
+-- Aggregates where there is none.
+SELECT * FROM t WHERE sum(a) > 1
+SELECT * FROM t WHERE count(*) > 1
+SELECT * FROM t JOIN u ON sum(t.a) = 1
+SELECT a FROM t GROUP BY sum(a)
+SELECT sum(sum(a)) FROM t
+SELECT sum(count(*)) FROM t
+SELECT max(min(a) + 1) FROM t
+SELECT a, sum(b) FROM t
+SELECT a + b, sum(b) FROM t GROUP BY a
+SELECT name FROM t GROUP BY a
+SELECT * FROM t GROUP BY a
+SELECT t.* FROM t GROUP BY t.a
+SELECT a FROM t HAVING sum(a) > 1
+SELECT sum(a) FROM t HAVING a > 1
+SELECT sum(a) FROM t ORDER BY a
+SELECT a FROM t GROUP BY a ORDER BY b
+SELECT a FROM t GROUP BY a HAVING b > 1
+SELECT lower(name) FROM t GROUP BY upper(name)
+SELECT a FROM t GROUP BY 2
+SELECT a FROM t GROUP BY 0
+SELECT a FROM t GROUP BY -1
+SELECT a FROM t GROUP BY 'x'
+SELECT a FROM t GROUP BY 1.5
+SELECT sum(a) FROM t GROUP BY 1
+SELECT a, count(*) FROM t GROUP BY ROLLUP (b)
+SELECT grouping(a) FROM t
+SELECT grouping(b) FROM t GROUP BY a
+SELECT sum(a) FILTER (WHERE sum(b) > 1) FROM t
+SELECT sum(a) FILTER (WHERE b) FROM t
+SELECT lower(name) FILTER (WHERE flag) FROM t
+SELECT lower(DISTINCT name) FROM t
+SELECT lower(*) FROM t
+SELECT sum(*) FROM t
+SELECT lower(name ORDER BY a) FROM t
+SELECT count(DISTINCT *) FROM t
+SELECT string_agg(DISTINCT name, ',' ORDER BY a) FROM t
+SELECT percentile_cont(0.5) FROM t
+SELECT sum(a) WITHIN GROUP (ORDER BY b) FROM t
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY name) FROM t
+SELECT percentile_cont(a) WITHIN GROUP (ORDER BY b) FROM t
+SELECT percentile_cont(2) WITHIN GROUP (ORDER BY a) FROM t
+SELECT mode() FROM t
+SELECT rank() FROM t
+SELECT rank(1, 2) WITHIN GROUP (ORDER BY a) FROM t
+SELECT lower(name) WITHIN GROUP (ORDER BY a) FROM t
+SELECT sum(generate_series(1, 2))
+SELECT a FROM t WHERE generate_series(1, a) = 1
+SELECT a FROM t GROUP BY a HAVING generate_series(1, 2) > 1
+SELECT * FROM t LIMIT generate_series(1, 2)
+SELECT CASE WHEN flag THEN generate_series(1, 2) END FROM t
+SELECT coalesce(generate_series(1, 2), 1)
+SELECT count(json_agg(a)) FROM t
+-- Window functions.
+SELECT row_number() FROM t
+SELECT lag(a) FROM t
+SELECT a FROM t WHERE row_number() OVER () = 1
+SELECT a FROM t GROUP BY row_number() OVER ()
+SELECT a FROM t GROUP BY a HAVING row_number() OVER () = 1
+SELECT sum(row_number() OVER ()) FROM t
+SELECT row_number() OVER (ORDER BY row_number() OVER ()) FROM t
+SELECT sum(sum(a) OVER ()) OVER () FROM t
+SELECT * FROM t JOIN u ON rank() OVER () = 1
+SELECT * FROM t LIMIT row_number() OVER ()
+SELECT lower(name) OVER () FROM t
+SELECT sum(a) OVER w FROM t
+SELECT sum(a) OVER w FROM t WINDOW w AS (ORDER BY a), w AS (ORDER BY b)
+SELECT sum(a) OVER (w PARTITION BY b) FROM t WINDOW w AS (ORDER BY a)
+SELECT sum(a) OVER (w ORDER BY b) FROM t WINDOW w AS (ORDER BY a)
+SELECT sum(a) OVER (w) FROM t WINDOW w AS (ORDER BY a ROWS UNBOUNDED PRECEDING)
+SELECT sum(a) OVER (ORDER BY nope) FROM t
+SELECT sum(a) OVER (PARTITION BY nope) FROM t
+SELECT sum(DISTINCT a) OVER () FROM t
+SELECT string_agg(name, ',' ORDER BY a) OVER () FROM t
+SELECT row_number() FILTER (WHERE flag) OVER () FROM t
+SELECT ntile(0) OVER () FROM t
+SELECT ntile('x') OVER () FROM t
+SELECT ntile() OVER () FROM t
+SELECT row_number(1) OVER () FROM t
+SELECT nth_value(a, 0) OVER () FROM t
+SELECT lag(a, 1, 'x') OVER () FROM t
+SELECT lag(a, 'x') OVER () FROM t
+SELECT sum(a) OVER (ROWS BETWEEN UNBOUNDED FOLLOWING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (ROWS BETWEEN CURRENT ROW AND UNBOUNDED PRECEDING) FROM t
+SELECT sum(a) OVER (ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (ROWS BETWEEN CURRENT ROW AND 1 PRECEDING) FROM t
+SELECT sum(a) OVER (ROWS BETWEEN -1 PRECEDING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (ROWS BETWEEN a PRECEDING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (ROWS BETWEEN 'x' PRECEDING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (ORDER BY a, b RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (ORDER BY name RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (ORDER BY d RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
+SELECT sum(a) OVER (GROUPS 1 PRECEDING) FROM t
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) OVER () FROM t
+-- Subqueries.
+SELECT (SELECT a, b FROM t)
+SELECT (SELECT a FROM t)
+SELECT a IN (SELECT a, b FROM t) FROM t
+SELECT (a, b) IN (SELECT a FROM t) FROM t
+SELECT a = (SELECT name FROM t LIMIT 1) FROM t
+SELECT a IN (SELECT name FROM t) FROM t
+SELECT a = ANY (SELECT name FROM t) FROM t
+SELECT (a, b) = (SELECT a FROM t) FROM t
+SELECT ARRAY(SELECT a, b FROM t)
+SELECT * FROM (SELECT 1)
+SELECT * FROM (VALUES (1)) 
+SELECT * FROM (VALUES (1, 2), (3)) v
+SELECT * FROM (VALUES (1), ('x')) v
+SELECT * FROM (VALUES (1), (true)) v
+SELECT * FROM (SELECT 1) s(a, b)
+SELECT * FROM t AS x(a, b, c, d, e, f, g, h, i)
+WITH c(x, y) AS (SELECT 1) SELECT * FROM c
+SELECT (SELECT sum(t.a)) FROM t WHERE (SELECT sum(t.a)) > 1
+SELECT * FROM t WHERE a = (SELECT 1 UNION SELECT 2)
+SELECT EXISTS (SELECT nope)
+-- Set operations, ORDER BY, DISTINCT.
+SELECT a FROM t UNION SELECT a, c FROM u
+SELECT a FROM t UNION SELECT name FROM t
+SELECT a, b FROM t INTERSECT SELECT a FROM u
+SELECT 1 UNION SELECT true
+SELECT 1 UNION SELECT 'x'
+SELECT d FROM t EXCEPT SELECT a FROM t
+SELECT a FROM t UNION SELECT a FROM u ORDER BY b
+SELECT a FROM t UNION SELECT a FROM u ORDER BY a + 1
+SELECT a FROM t UNION SELECT a FROM u ORDER BY t.a
+SELECT a FROM t UNION SELECT a FROM u ORDER BY 2
+SELECT a FROM t ORDER BY 2
+SELECT a FROM t ORDER BY 0
+SELECT a FROM t ORDER BY 'x'
+SELECT a FROM t ORDER BY 1.5
+SELECT DISTINCT a FROM t ORDER BY b
+SELECT DISTINCT a FROM t ORDER BY a + 1
+SELECT DISTINCT ON (a) a, b FROM t ORDER BY b
+SELECT DISTINCT ON (2) a FROM t
+SELECT DISTINCT ON (nope) a FROM t
+SELECT DISTINCT j FROM t
+SELECT j FROM t GROUP BY j
+SELECT j FROM t ORDER BY j
+SELECT j FROM t UNION SELECT j FROM t
+SELECT a FROM t ORDER BY a USING @
+SELECT j = j FROM t
+SELECT max(j) FROM t
+SELECT max(flag) FROM t
+SELECT count(DISTINCT j) FROM t
+SELECT a INTO nope FROM t UNION SELECT
+TABLE nope
+VALUES (1, 2), (1)
+VALUES (1), ('x')
+VALUES (nope)
+VALUES (sum(1))
+VALUES (1) ORDER BY 2
+-- Changes.
+INSERT INTO nope VALUES (1)
+INSERT INTO k (nope) VALUES (1)
+INSERT INTO k (id, id) VALUES (1, 2)
+INSERT INTO k VALUES (1, 'x', 3)
+INSERT INTO k (id) VALUES (1, 2)
+INSERT INTO k (id, v) VALUES (1)
+INSERT INTO k VALUES ('x')
+INSERT INTO k VALUES (true, 'x')
+INSERT INTO k SELECT name FROM t
+INSERT INTO k SELECT 1, 'a', 3
+INSERT INTO k (id) SELECT 1, 'x'
+INSERT INTO k VALUES (NULL, 'x')
+INSERT INTO k VALUES (id)
+INSERT INTO k VALUES (sum(1))
+INSERT INTO k VALUES (1, 'x') RETURNING nope
+INSERT INTO k VALUES (1, 'x') ON CONFLICT (nope) DO NOTHING
+INSERT INTO k VALUES (1, 'x') ON CONFLICT (v) DO NOTHING
+INSERT INTO k VALUES (1, 'x') ON CONFLICT DO UPDATE SET v = 'y'
+INSERT INTO k VALUES (1, 'x') ON CONFLICT (id) DO UPDATE SET nope = 1
+UPDATE nope SET a = 1
+UPDATE k SET nope = 1
+UPDATE k SET v = 1, v = 2
+UPDATE k SET id = 'x'
+UPDATE k SET id = true
+UPDATE k SET id = sum(id)
+UPDATE k SET v = (SELECT 1, 2)
+UPDATE k SET id = 1 WHERE nope = 1
+UPDATE k SET id = 1 WHERE v
+UPDATE k SET id = 1 FROM k
+UPDATE k SET (id, v) = (1)
+UPDATE k x SET k.id = 1
+DELETE FROM nope
+DELETE FROM k WHERE nope
+DELETE FROM k WHERE sum(id) = 1
+DELETE FROM k USING nope WHERE true
+DELETE FROM k USING k WHERE true
+TRUNCATE nope
+-- Syntax.
+SELEC 1
+SELECT FROM WHERE
+SELECT 1 FROM t WHERE
+SELECT (1
+SELECT 1)
+SELECT 'abc
+SELECT "abc
+SELECT /* abc
+SELECT 1 AS FROM t
+SELECT * FROM
+INSERT k VALUES (1)
+SELECT 1 2
+SELECT a b c FROM t
+SELECT * FROM t GROUP a
+SELECT CASE END
+SELECT ""
