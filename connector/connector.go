@@ -55,8 +55,12 @@ type SourceSpec struct {
 	Options        map[string]string
 	Format, Encode string // upper case: PLAIN, JSON; empty for generators
 	FormatOptions  map[string]string
+	KeyEncode      string // JSON, TEXT or empty: either
 	Columns        []Column
 	PrimaryKey     []int
+	// NullBad makes NULL of a field that does not fit its column, where NULL is
+	// allowed, instead of making the record a bad one.
+	NullBad bool
 }
 
 // Source is a checked source. It is safe for concurrent use.
@@ -64,7 +68,9 @@ type Source interface {
 	// Columns returns the columns the source has by itself when CREATE SOURCE
 	// names none (generators); nil: they must be declared.
 	Columns() []Column
-	// AppendOnly reports whether rows are never taken back.
+	// AppendOnly reports whether rows are never taken back. If not, the primary
+	// key of the spec tells rows apart: a row of weight +1 takes the place of the
+	// one with its key, and of a row of weight -1 only the key counts.
 	AppendOnly() bool
 	// Check contacts the external system and reports what would stop a reader:
 	// unreachable brokers, a missing topic, a refused password.
@@ -98,6 +104,10 @@ type BadRecord struct {
 	Value  []byte
 	Reason error
 }
+
+// Unavailable is what change streams write in place of a large value that an
+// update has not touched: the row keeps the one it had.
+const Unavailable = "__debezium_unavailable_value"
 
 // Reader reads a share of a source. It belongs to one goroutine, except Close.
 type Reader interface {

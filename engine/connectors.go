@@ -20,7 +20,8 @@ func (e *Engine) makeSource(o *catalog.Source) (connector.Source, error) {
 		return nil, pgerr.Unsupported("connector \""+d.Name+"\" as a source", "It can be used with CREATE SINK.")
 	}
 	spec := connector.SourceSpec{Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
-		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions)}
+		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions),
+		KeyEncode: strings.ToUpper(o.Connector.KeyEncode), NullBad: sourcePolicy(o) == "null"}
 	pl := &planner.Planner{Cat: e.cat.Current(), Session: e.frozenSession(nil, nil)}
 	for i, c := range o.Columns {
 		if c.Generated != "" {
@@ -139,4 +140,24 @@ func knownOption(d connector.Definition, name string) error {
 		return err.WithHint("Perhaps you meant \"%s\".", c)
 	}
 	return err.WithHint("Its options are %s.", strings.Join(names, ", "))
+}
+
+// sourcePolicy is a source's option on_error: dead_letter (the default), null,
+// skip or fail.
+func sourcePolicy(o *catalog.Source) string {
+	if v, ok := o.Connector.Option("on_error"); ok {
+		return v
+	}
+	return "dead_letter"
+}
+
+// checkSourcePolicy checks the option.
+func checkSourcePolicy(o *catalog.Source) error {
+	switch v := sourcePolicy(o); v {
+	case "dead_letter", "null", "skip", "fail":
+		return nil
+	default:
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for option \"on_error\": \"%s\"", v).
+			WithHint("Available values: dead_letter, null, skip, fail.")
+	}
 }

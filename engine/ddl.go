@@ -233,6 +233,9 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
+	if err := checkSourcePolicy(o); err != nil {
+		return err
+	}
 	cs, err := s.eng.makeSource(o)
 	if err != nil {
 		return err

@@ -48,6 +48,7 @@ type job struct {
 
 	readers    []*sourceReader
 	readerWG   sync.WaitGroup
+	skipped    atomic.Int64 // bad records left out on the sources' request, since the start
 	ended      atomic.Int32 // bounded readers that are done
 	backfilled atomic.Int64 // rows read while catching up
 	stateBytes atomic.Int64 // memory of the operators, as of the last barrier
@@ -269,7 +270,7 @@ func (t *jobTask) progress(p *exec.SourceProgress) error {
 		t.job.ended.Add(1)
 	}
 	for i := range p.Bad {
-		if err := t.badRecord(&p.Bad[i]); err != nil {
+		if err := t.badRecord(&p.Bad[i], p.Fail); err != nil {
 			return err
 		}
 	}

@@ -74,9 +74,9 @@ func dataError(c pgerr.Code) bool {
 }
 
 // badRecord keeps an undecodable record in the table of source errors.
-func (t *jobTask) badRecord(b *connector.BadRecord) error {
+func (t *jobTask) badRecord(b *connector.BadRecord, fail bool) error {
 	pe := pgerr.From(b.Reason)
-	if t.job.onError == onErrorFail {
+	if fail || t.job.onError == onErrorFail {
 		return pe.WithDetail("Record %s of %s could not be decoded.", b.Offset, b.Split)
 	}
 	var key, val types.Datum

@@ -24,6 +24,7 @@ type sourceReader struct {
 	scan   *plan.Scan
 	src    connector.Source
 	cols   []int // to read, as the connector numbers them
+	policy string // the source's on_error
 	prefix string
 	edge   *exec.Edge
 	at     map[string]string // offsets sent so far
@@ -44,7 +45,7 @@ func (j *job) connectSources() error {
 				return err
 			}
 			o, _ := j.eng.cat.Current().ByOID(s.Rel).(*catalog.Source)
-			r := &sourceReader{task: t, scan: s, src: src, cols: readColumns(o, s.Cols), prefix: fmt.Sprintf("%d.%d/", t.frag, leaf), at: map[string]string{}}
+			r := &sourceReader{task: t, scan: s, src: src, cols: readColumns(o, s.Cols), policy: sourcePolicy(o), prefix: fmt.Sprintf("%d.%d/", t.frag, leaf), at: map[string]string{}}
 			pre := string(offsetKey(j.id, r.prefix))
 			err = j.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
 				r.at[strings.TrimPrefix(string(k), pre)] = string(v)
@@ -114,7 +115,11 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 		}
 		*attempts = 0
 		r.task.job.setSourceError(nil)
-		p := &exec.SourceProgress{Bad: b.Bad, End: b.End, Offsets: make(map[string]string, len(b.Offsets))}
+		if r.policy == "skip" {
+			r.task.job.skipped.Add(int64(len(b.Bad)))
+			b.Bad = nil
+		}
+		p := &exec.SourceProgress{Bad: b.Bad, Fail: r.policy == "fail", End: b.End, Offsets: make(map[string]string, len(b.Offsets))}
 		for k, v := range b.Offsets {
 			r.at[k] = v
 			p.Offsets[r.prefix+k] = v

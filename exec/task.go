@@ -13,6 +13,7 @@ import (
 type SourceProgress struct {
 	Offsets map[string]string
 	Bad     []connector.BadRecord
+	Fail    bool // a bad record ends the job
 	End     bool
 }
 

@@ -36,6 +36,7 @@ type upsert struct {
 	unsaved []uint32
 	gone    []ref
 	out     *rowOutput
+	keep    *keeper // nil: rows are whole
 }
 
 func newUpsert(p *plan.Upsert, b *opBase) Operator {
@@ -43,6 +44,9 @@ func newUpsert(p *plan.Upsert, b *opBase) Operator {
 	u := &upsert{opBase: b, keys: newKeyer(ts, p.Key), format: newRowFormat(ts, allColumns(ts), false), vnodes: newVnoder(b, p.Input, p.Key)}
 	u.table = u.keys.newTable(upsertRecord)
 	u.out = newRowOutput(u.format, ts, b.ctx.rows())
+	if p.Keep {
+		u.keep = newKeeper(ts)
+	}
 	return u
 }
 
@@ -51,33 +55,59 @@ func (u *upsert) Push(_ int, c *vec.Chunk, _ Emit) error {
 	u.vnodes.prepare(c)
 	u.format.encode(&u.batch, c)
 	for i := range c.Rows {
-		put := c.Weight(i) > 0
-		id := noID
-		if put {
-			id, _ = u.table.upsert(u.keys, i)
-		} else if id = u.table.find(u.keys, i); id == noID {
-			continue // it never was there
+		if err := u.take(c, i); err != nil {
+			return err
 		}
-		r := u.table.rec(id)
-		was, shown := ref(le.Uint64(r[upsertRow:])), ref(le.Uint64(r[upsertShown:]))
-		if put && was != 0 && string(u.rows.get(was)) == string(u.batch.row(i)) {
-			continue
-		}
-		r[upsertVnode] = u.vnodes.at(i)
-		u.touch(id, r)
-		if was != shown {
-			u.rows.del(was)
-		}
-		was = 0
-		if put {
-			was = u.rows.put(u.batch.row(i))
-		}
-		le.PutUint64(r[upsertRow:], uint64(was))
 	}
 	if u.ctx.Budget > 0 {
 		return u.overBudget(u.StateBytes())
 	}
 	return nil
+}
+
+// take makes row i of the prepared chunk that of its key, or its key gone.
+func (u *upsert) take(c *vec.Chunk, i int) error {
+	put, row := c.Weight(i) > 0, u.batch.row(i)
+	id := u.table.find(u.keys, i)
+	if put && u.keep != nil && u.keep.lacks(c, i) {
+		if id == noID || le.Uint64(u.table.rec(id)) == 0 {
+			return u.fail(c, i, errUnavailable)
+		}
+		row = u.keep.complete(u.format, c, i, u.rows.get(ref(le.Uint64(u.table.rec(id)))))
+	}
+	if id == noID {
+		if !put {
+			return nil // it never was there
+		}
+		id, _ = u.table.upsert(u.keys, i)
+	}
+	r := u.table.rec(id)
+	was, shown := ref(le.Uint64(r[upsertRow:])), ref(le.Uint64(r[upsertShown:]))
+	if put && was != 0 && string(u.rows.get(was)) == string(row) {
+		return nil
+	}
+	r[upsertVnode] = u.vnodes.at(i)
+	u.touch(id, r)
+	now := ref(0)
+	if put {
+		now = u.rows.put(row)
+	}
+	if was != shown {
+		u.rows.del(was)
+	}
+	le.PutUint64(r[upsertRow:], uint64(now))
+	return nil
+}
+
+// fail reports a row that is not taken.
+func (u *upsert) fail(c *vec.Chunk, i int, err error) error {
+	if u.ctx.RowError == nil {
+		return err
+	}
+	if err = u.ctx.RowError(u.op, c, i, 1, err); err == ErrKeep {
+		return nil
+	}
+	return err
 }
 
 func (u *upsert) touch(id uint32, r []byte) {

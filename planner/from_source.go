@@ -25,7 +25,7 @@ func (b *binder) sourceNode(src *catalog.Source, scan *plan.Scan) (plan.Node, er
 	}
 	n := plan.Node(scan)
 	if src.Upserts() {
-		u := &plan.Upsert{Input: scan}
+		u := &plan.Upsert{Input: scan, Keep: src.Connector.Format == "debezium"}
 		for _, k := range src.PrimaryKey.Columns {
 			u.Key = append(u.Key, at[k])
 		}
@@ -72,5 +72,5 @@ func pruneUpsert(n *plan.Upsert, need []int) (plan.Node, map[int]int) {
 	s := newColSet(need...)
 	s.add(n.Key...)
 	in, at := prune(n.Input, slices.Clone(s.sorted()))
-	return &plan.Upsert{Input: in, Key: mapInts(n.Key, at)}, at
+	return &plan.Upsert{Input: in, Key: mapInts(n.Key, at), Keep: n.Keep}, at
 }

@@ -107,7 +107,7 @@ func (r *reader) fetchError(num int32, err error) error {
 
 // batch decodes up to a chunk's worth of pending records.
 func (r *reader) batch() *connector.Batch {
-	room := vec.MaxRows
+	room := vec.MaxRows / r.dec.rows
 	b := &connector.Batch{Chunk: vec.NewChunk(r.dec.types, vec.MaxRows), Offsets: map[string]string{}}
 	for room > 0 && len(r.pending) > 0 {
 		head := &r.pending[0]

@@ -55,11 +55,21 @@ func newSource(spec connector.SourceSpec) (connector.Source, error) {
 }
 
 func (s *source) checkSpec() error {
-	if s.spec.Format != "PLAIN" {
-		return pgerr.Unsupported(fmt.Sprintf("FORMAT %s in a Kafka source", s.spec.Format), "Write FORMAT PLAIN ENCODE JSON.")
+	switch s.spec.Format {
+	case "PLAIN":
+		if s.spec.PrimaryKey != nil {
+			return pgerr.New(pgerr.InvalidTableDefinition, "FORMAT PLAIN does not keep the rows of source \"%s\" apart by a primary key", s.spec.Name).
+				WithHint("Use FORMAT UPSERT if a record replaces the one before with its key, or leave the key out.")
+		}
+	case "UPSERT", "DEBEZIUM":
+		if err := s.checkKey(); err != nil {
+			return err
+		}
+	default:
+		return pgerr.Unsupported(fmt.Sprintf("FORMAT %s in a Kafka source", s.spec.Format), "Write FORMAT PLAIN, UPSERT or DEBEZIUM, and ENCODE JSON.")
 	}
 	if s.spec.Encode != "JSON" {
-		return pgerr.Unsupported(fmt.Sprintf("ENCODE %s in a Kafka source", s.spec.Encode), "Write FORMAT PLAIN ENCODE JSON.")
+		return pgerr.Unsupported(fmt.Sprintf("ENCODE %s in a Kafka source", s.spec.Encode), "Write ENCODE JSON.")
 	}
 	if len(s.spec.Columns) == 0 {
 		return pgerr.New(pgerr.InvalidTableDefinition, "source \"%s\" needs a column list", s.spec.Name)
@@ -77,11 +87,36 @@ func (s *source) checkSpec() error {
 	return noFormatOptions(s.spec.FormatOptions)
 }
 
+// checkKey checks the primary key of formats that need one.
+func (s *source) checkKey() error {
+	if len(s.spec.PrimaryKey) == 0 {
+		return pgerr.New(pgerr.InvalidTableDefinition, "FORMAT %s needs a primary key", s.spec.Format).
+			WithHint("Add PRIMARY KEY (...) to the columns of source \"%s\".", s.spec.Name)
+	}
+	for _, k := range s.spec.PrimaryKey {
+		switch c := s.spec.Columns[k]; {
+		case c.Include == "KEY" && len(s.spec.PrimaryKey) == 1 && s.spec.Format == "UPSERT":
+		case c.Include != "":
+			return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" of INCLUDE %s cannot be in the primary key", c.Name, c.Include)
+		}
+	}
+	switch s.spec.KeyEncode {
+	case "", "JSON":
+	case "TEXT":
+		if len(s.spec.PrimaryKey) > 1 {
+			return pgerr.New(pgerr.InvalidTableDefinition, "KEY ENCODE TEXT gives a primary key of one column only")
+		}
+	default:
+		return pgerr.Unsupported("KEY ENCODE "+s.spec.KeyEncode, "Write KEY ENCODE JSON or TEXT.")
+	}
+	return nil
+}
+
 // Columns implements connector.Source.
 func (s *source) Columns() []connector.Column { return nil }
 
 // AppendOnly implements connector.Source.
-func (s *source) AppendOnly() bool { return true }
+func (s *source) AppendOnly() bool { return s.spec.Format == "PLAIN" }
 
 // Check implements connector.Source.
 func (s *source) Check(ctx context.Context) error { return s.check(ctx, nil) }
@@ -103,7 +138,7 @@ func (s *source) Open(ctx context.Context, cols []int, instance, instances int, 
 	if s.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}
-	dec, err := newDecoder(s.spec.Columns, cols)
+	dec, err := newDecoder(&s.spec, cols)
 	if err != nil {
 		return nil, err
 	}

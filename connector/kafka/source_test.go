@@ -370,7 +370,8 @@ func TestSourceDefinition(t *testing.T) {
 		`invalid value for option "isolation"`:            func(s *connector.SourceSpec) { s.Options[optIsolation] = "x" },
 		`invalid value for option "scan.discovery`:        func(s *connector.SourceSpec) { s.Options[optDiscovery] = "-1" },
 		`invalid value for option "properties.security`:   func(s *connector.SourceSpec) { s.Options[optProtocol] = "TELNET" },
-		`FORMAT UPSERT in a Kafka source is not supp`:     func(s *connector.SourceSpec) { s.Format = "UPSERT" },
+		`FORMAT UPSERT needs a primary key`:               func(s *connector.SourceSpec) { s.Format = "UPSERT" },
+		`FORMAT CANAL in a Kafka source is not supp`:      func(s *connector.SourceSpec) { s.Format = "CANAL" },
 		`ENCODE AVRO in a Kafka source is not supp`:       func(s *connector.SourceSpec) { s.Encode = "AVRO" },
 		`source "s" needs a column list`:                  func(s *connector.SourceSpec) { s.Columns = nil },
 		`INCLUDE X is not supported`: func(s *connector.SourceSpec) {

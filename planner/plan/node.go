@@ -64,6 +64,8 @@ type Scan struct {
 type Upsert struct {
 	Input Node
 	Key   []int
+	// Keep: values that are connector.Unavailable stand for what the row had.
+	Keep bool
 }
 
 // Values is a constant relation. No rows and no columns is legal; one row without

@@ -19,7 +19,7 @@ func WithChildren(n Node, ch []Node) Node {
 	}
 	switch n := n.(type) {
 	case *Upsert:
-		return &Upsert{ch[0], n.Key}
+		return &Upsert{ch[0], n.Key, n.Keep}
 	case *Filter:
 		return &Filter{ch[0], n.Cond}
 	case *Project:

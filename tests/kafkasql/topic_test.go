@@ -54,3 +54,47 @@ func (w *world) delivered(topic string, want ...string) {
 	}
 	w.t.Fatalf("topic %s\n got: %s\nwant: %s\nsinks: %q", topic, strings.Join(got, "\n"), strings.Join(want, "\n"), w.query("SHOW SINKS"))
 }
+
+// folded waits until the last records of a topic's keys are these.
+func (w *world) folded(topic string, want ...string) {
+	w.t.Helper()
+	slices.Sort(want)
+	var got []string
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		last := map[string]string{}
+		for _, r := range w.contents(topic) {
+			k, v, _ := strings.Cut(r, "=")
+			if last[k] = v; v == "gone" {
+				delete(last, k)
+			}
+		}
+		got = got[:0]
+		for k, v := range last {
+			got = append(got, k+"="+v)
+		}
+		slices.Sort(got)
+		if slices.Equal(got, want) {
+			return
+		}
+	}
+	w.t.Fatalf("topic %s\n got: %s\nwant: %s", topic, strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+func record(topic, key, value string) *kgo.Record {
+	return &kgo.Record{Topic: topic, Key: []byte(key), Value: []byte(value)}
+}
+
+// jobStatus waits until a job has the status.
+func (w *world) jobStatus(job, status string) {
+	w.t.Helper()
+	var rows []string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		rows = w.query("SHOW JOBS")
+		for _, r := range rows {
+			if f := strings.Split(r, "|"); f[1] == job && f[3] == status {
+				return
+			}
+		}
+	}
+	w.t.Fatalf("%s is not %s: %q", job, status, rows)
+}

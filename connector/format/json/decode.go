@@ -24,6 +24,9 @@ type Decoder struct {
 	// NullBad makes NULL of a value that does not fit its column, where NULL is
 	// allowed, instead of making the record bad.
 	NullBad bool
+	// Debezium reads strings as Debezium writes them: bytea in base64, json and
+	// jsonb as the text of a document.
+	Debezium bool
 }
 
 // span is a column's raw value in the record; to 0: missing. Exact tells that it
@@ -97,7 +100,7 @@ func (d *Decoder) fill(v vec.Vector, i int, rec []byte) error {
 		return nil
 	}
 	if err != nil {
-		err = pgerr.From(err).WithDetail("%s: %s", d.place(i), short(rec[s.from:s.to]))
+		err = pgerr.From(err).WithDetail("%s: %s", d.place(i), Short(rec[s.from:s.to]))
 	}
 	return err
 }
@@ -124,8 +127,8 @@ func (d *Decoder) target(c *vec.Chunk, at []int, col int) vec.Vector {
 	return d.spare[col]
 }
 
-// short makes text for a message of a piece of a record.
-func short(b []byte) string {
+// Short makes text for a message of a piece of a record.
+func Short(b []byte) string {
 	if len(b) > 100 {
 		return string(bytes.ToValidUTF8(b[:100], []byte("?"))) + "..."
 	}

@@ -108,10 +108,10 @@ func (d *Decoder) integer(t types.T, raw []byte, width int) (int64, error) {
 	}
 	n, ok := dec.Int64()
 	if !ok && dec.MinScale() > 0 || ok && dec.Cmp(types.DecimalFromInt64(n)) != 0 {
-		return 0, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: \"%s\"", t, short(text))
+		return 0, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type %s: \"%s\"", t, Short(text))
 	}
 	if !ok || n<<(64-width)>>(64-width) != n {
-		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "value \"%s\" is out of range for type %s", short(text), t)
+		return 0, pgerr.New(pgerr.NumericValueOutOfRange, "value \"%s\" is out of range for type %s", Short(text), t)
 	}
 	return n, nil
 }
@@ -176,6 +176,11 @@ func (d *Decoder) fixed(v vec.Vector, raw []byte) error {
 // bytes appends a value of variable width.
 func (d *Decoder) bytes(c *vec.Bytes, raw []byte) error {
 	t := c.Typ
+	if d.Debezium && raw[0] == '"' {
+		if done, err := d.encoded(c, raw); done {
+			return err
+		}
+	}
 	switch t.ID {
 	case types.JSON, types.JSONB:
 		return d.json(c, raw)

@@ -12,7 +12,7 @@ func errSyntax(b []byte, at int) error {
 	if at >= len(b) {
 		return e.WithDetail("The input string ended unexpectedly.")
 	}
-	return e.WithDetail("Unexpected character \"%s\" at byte %d.", short(b[at:at+1]), at+1)
+	return e.WithDetail("Unexpected character \"%s\" at byte %d.", Short(b[at:at+1]), at+1)
 }
 
 // maxDepth bounds the nesting of skipped values.
