@@ -117,6 +117,35 @@ type Reader interface {
 	Close() error
 }
 
+// Position tells where a split is read: the offset of the next record, and that
+// behind the last one there is.
+type Position struct {
+	Split     string
+	Next, End int64
+}
+
+// Positioner is a Reader whose splits' positions can be asked for at any time,
+// from any goroutine.
+type Positioner interface{ Positions() []Position }
+
+// Offsets is a Source whose stored offsets can be told as numbers like those of
+// a Position.
+type Offsets interface {
+	OffsetOf(stored string) (int64, error)
+}
+
+// Health is a Reader or Deliverer that tells, at any time and from any goroutine,
+// what has kept it from working since when; nil: nothing has.
+type Health interface {
+	Trouble() (err error, since time.Time)
+}
+
+// Pinger is a Deliverer that can try whether its target is there. It is asked now
+// and then while there is nothing to deliver.
+type Pinger interface {
+	Ping(ctx context.Context) error
+}
+
 // SinkSpec is what CREATE SINK says.
 type SinkSpec struct {
 	ID uint32 // stable identity, part of transactional ids

@@ -158,7 +158,7 @@ func TestSourceThatDoesNotOpenIsTriedAgain(t *testing.T) {
 	f.set(func() { f.openErr = errors.New("nobody is there") })
 	c.exec("CREATE SOURCE s WITH (connector = 'feed')")
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM s")
-	if msg := c.awaitStatus("v", "source unavailable"); !strings.Contains(msg, "nobody is there") {
+	if msg := c.awaitStatus("v", "retrying"); !strings.Contains(msg, "nobody is there") {
 		t.Fatal(msg)
 	}
 	f.set(func() { f.openErr = nil })
@@ -180,7 +180,7 @@ func TestSinkFailuresHarmNobody(t *testing.T) {
 	}
 	c.want("SELECT n FROM v", "5")
 	poll(t, func() bool {
-		return strings.Contains(c.one("SHOW SINKS"), "delivery failing|5|5|") && strings.Contains(c.one("SHOW SINKS"), "away")
+		return strings.Contains(c.one("SHOW SINKS"), "retrying|5|5|") && strings.Contains(c.one("SHOW SINKS"), "away")
 	},
 		func() string { return c.one("SHOW SINKS") })
 	e.Close()

@@ -53,11 +53,10 @@ type job struct {
 	backfilled atomic.Int64 // rows read while catching up
 	stateBytes atomic.Int64 // memory of the operators, as of the last barrier
 
-	mu        sync.Mutex
-	failed    error
-	sourceErr error
-	halted    bool
-	links     []link
+	mu     sync.Mutex
+	failed error
+	halted bool
+	links  []link
 }
 
 // link is one connection from an upstream change stream into this job.

@@ -21,7 +21,7 @@ func (e *Engine) recover() error {
 	if err != nil {
 		return err
 	}
-	base := catalog.New(append(errorRelations(), catalog.Builtins()...)...)
+	base := catalog.New(append(append(errorRelations(), statusRelations()...), catalog.Builtins()...)...)
 	snap, err := catalog.Load(base, entries)
 	if err != nil {
 		return err

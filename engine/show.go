@@ -23,8 +23,8 @@ func newTable(names ...string) *table {
 	t := &table{}
 	for _, n := range names {
 		c := wire.Column{Name: n, Type: types.TText}
-		if base, ok := strings.CutSuffix(n, ":bigint"); ok {
-			c = wire.Column{Name: base, Type: types.TInt8}
+		if base, typ, ok := strings.Cut(n, ":"); ok {
+			c = wire.Column{Name: base, Type: statusType(typ)}
 		}
 		t.cols = append(t.cols, c)
 	}
@@ -73,11 +73,13 @@ func (s *Session) showTable(st sql.Stmt) (func(*table) error, *table, error) {
 	case "columns":
 		return s.describe(*sh.From), newTable("Name", "Type", "Is Nullable", "Default"), nil
 	case "jobs":
-		return s.showJobs, newTable("Id:bigint", "Name", "Kind", "Status", "Rows Read:bigint", "State Bytes:bigint", "Error"), nil
+		return showRows(s.jobRows, sh), newTable("Id:bigint", "Name", "Kind", "Status", "Rows Read:bigint", "State Bytes:bigint", "Error", "Since:timestamptz"), nil
 	case "sinks":
-		return s.showSinks, newTable("Name", "Connector", "Status", "Pending Epochs:bigint", "Pending Rows:bigint", "Pending Bytes:bigint", "Error"), nil
+		return showRows(s.sinkRows, sh), newTable("Name", "Connector", "Status", "Pending Epochs:bigint", "Pending Rows:bigint", "Pending Bytes:bigint", "Pending Since:timestamptz", "Error", "Since:timestamptz"), nil
+	case "sources":
+		return showRows(s.sourceRows, sh), newTable("Name", "Connector", "Format", "Status", "Jobs:bigint", "Lag:bigint", "Skipped:bigint", "Error", "Since:timestamptz"), nil
 	}
-	kind, ok := map[string]catalog.Kind{"tables": catalog.KindTable, "sources": catalog.KindSource, "views": catalog.KindView,
+	kind, ok := map[string]catalog.Kind{"tables": catalog.KindTable, "views": catalog.KindView,
 		"materialized views": catalog.KindMatView, "indexes": catalog.KindIndex, "schemas": catalog.KindSchema}[what]
 	if !ok {
 		return nil, nil, pgerr.Unsupported("SHOW "+strings.ToUpper(sh.What), "Available: TABLES, SOURCES, VIEWS, MATERIALIZED VIEWS, SINKS, INDEXES, SCHEMAS, JOBS, COLUMNS FROM, CREATE.")
@@ -212,68 +214,4 @@ func definitionOf(o catalog.Object) *string {
 		return &o.Definition
 	}
 	return nil
-}
-
-func (s *Session) showJobs(t *table) error {
-	s.eng.mu.RLock()
-	js := make([]*job, 0, len(s.eng.jobs))
-	for _, j := range s.eng.jobs {
-		js = append(js, j)
-	}
-	s.eng.mu.RUnlock()
-	sort.Slice(js, func(a, b int) bool { return js[a].id < js[b].id })
-	for _, j := range js {
-		kind := "materialized view"
-		if j.sink != nil || s.eng.cat.Current().ByOID(j.id) != nil && s.eng.cat.Current().ByOID(j.id).Kind() == catalog.KindSink {
-			kind = "sink"
-		}
-		status, msg := j.status()
-		t.add(int64(j.id), j.name(), kind, status, j.rows.Load()+j.backfilled.Load(), j.stateBytes.Load(), msg)
-	}
-	return nil
-}
-
-// status tells how a job is and why.
-func (j *job) status() (string, types.Datum) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	switch {
-	case j.failed != nil:
-		return "failed", pgerr.From(j.failed).Msg
-	case j.sourceErr != nil:
-		return "source unavailable", pgerr.From(j.sourceErr).Msg
-	case j.creating.Load():
-		return "creating", nil
-	}
-	return "running", nil
-}
-
-func (s *Session) showSinks(t *table) error {
-	snap := s.eng.cat.Current()
-	for _, o := range catalog.All[*catalog.Sink](snap) {
-		s.eng.mu.RLock()
-		j := s.eng.jobs[o.OID]
-		s.eng.mu.RUnlock()
-		if j == nil {
-			continue
-		}
-		con, _ := o.Connector.Option("connector")
-		status, msg := j.status()
-		if j.sink == nil { // the sink could not be set up
-			t.add(snap.QualifiedName(o, s.expr.SearchPath), con, status, int64(0), int64(0), int64(0), msg)
-			continue
-		}
-		if err := j.sink.lastErr(); err != nil && status == "running" {
-			status, msg = "delivery failing", pgerr.From(err).Msg
-		}
-		p := j.sink.log.Pending()
-		t.add(snap.QualifiedName(o, s.expr.SearchPath), con, status, int64(p.Epochs), p.Rows, p.Bytes, msg)
-	}
-	return nil
-}
-
-func (s *sinkJob) lastErr() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
 }

@@ -26,10 +26,9 @@ type sinkJob struct {
 
 	mu        sync.Mutex
 	delivered types.Epoch
-	err       error
-	errSince  time.Time
 	stop      context.CancelFunc
 	done      chan struct{}
+	contact   contact
 }
 
 func (e *Engine) newSinkJob(id uint32, name string, s connector.Sink) *sinkJob {
@@ -63,7 +62,7 @@ func (s *sinkJob) run(ctx context.Context) {
 		if s.deliveredEpoch() != before {
 			n = 0
 		}
-		s.setErr(err)
+		s.contact.failed(err)
 		s.eng.log.Warn("sink delivery failed; opening it again", "sink", s.name, "err", err)
 		select {
 		case <-ctx.Done():
@@ -83,6 +82,8 @@ func (s *sinkJob) deliverAll(ctx context.Context) (err error) {
 		return err
 	}
 	defer d.Close()
+	s.contact.opened(d)
+	defer s.contact.opened(nil)
 	last, err := d.Last(ctx)
 	if err != nil {
 		return err
@@ -97,17 +98,15 @@ func (s *sinkJob) deliverAll(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.setErr(nil)
+	s.contact.failed(nil)
 	for {
 		ep, err := s.log.Next(last)
 		if err != nil {
 			return err
 		}
 		if ep == nil {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-s.wake:
+			if err := s.idle(ctx, d); err != nil {
+				return err
 			}
 			continue
 		}
@@ -119,7 +118,7 @@ func (s *sinkJob) deliverAll(ctx context.Context) (err error) {
 		}
 		last = ep.Epoch
 		s.mu.Lock()
-		s.delivered, s.err = last, nil
+		s.delivered = last
 		s.mu.Unlock()
 		if err := s.log.Truncate(last); err != nil {
 			return err
@@ -127,13 +126,24 @@ func (s *sinkJob) deliverAll(ctx context.Context) (err error) {
 	}
 }
 
-func (s *sinkJob) setErr(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil && s.err == nil {
-		s.errSince = time.Now()
+// pingEvery is how often an idle sink looks whether its target is there.
+const pingEvery = 2 * time.Second
+
+// idle waits for something to deliver, and meanwhile notices a target that has
+// gone.
+func (s *sinkJob) idle(ctx context.Context, d connector.Deliverer) error {
+	t := time.NewTimer(pingEvery)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.wake:
+	case <-t.C:
+		if p, ok := d.(connector.Pinger); ok {
+			return p.Ping(ctx)
+		}
 	}
-	s.err = err
+	return nil
 }
 
 func (s *sinkJob) deliveredEpoch() types.Epoch {

@@ -20,14 +20,15 @@ const firstBatchWait = time.Second
 
 // sourceReader feeds one instance of a source scan from its connector.
 type sourceReader struct {
-	task   *jobTask
-	scan   *plan.Scan
-	src    connector.Source
-	cols   []int // to read, as the connector numbers them
-	policy string // the source's on_error
-	prefix string
-	edge   *exec.Edge
-	at     map[string]string // offsets sent so far
+	task    *jobTask
+	scan    *plan.Scan
+	src     connector.Source
+	cols    []int  // to read, as the connector numbers them
+	policy  string // the source's on_error
+	prefix  string
+	edge    *exec.Edge
+	contact contact
+	at      map[string]string // offsets sent so far
 }
 
 // connectSources opens the edges of the job's source scans and of its control,
@@ -58,7 +59,9 @@ func (j *job) connectSources() error {
 			if j.fresh {
 				r.edge.AwaitFirst()
 			}
+			j.mu.Lock()
 			j.readers = append(j.readers, r)
+			j.mu.Unlock()
 		}
 		if t.needsControl() {
 			t.control = t.inbox.Connect(-1, false)
@@ -78,7 +81,7 @@ func (r *sourceReader) run(ctx context.Context) {
 		if r.task.job.fresh && len(r.at) == 0 {
 			r.release()
 		}
-		r.task.job.setSourceError(err)
+		r.contact.failed(err)
 		r.task.job.eng.log.Warn("source reader failed; opening it again", "job", r.task.job.name(), "source", r.scan.Name, "err", err)
 		select {
 		case <-ctx.Done():
@@ -103,6 +106,8 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 		return false, err
 	}
 	defer rd.Close()
+	r.contact.opened(rd)
+	defer r.contact.opened(nil)
 	if r.task.job.fresh {
 		// Barriers wait for the first batch, but not for ever.
 		t := time.AfterFunc(firstBatchWait, r.release)
@@ -114,7 +119,7 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 			return false, err
 		}
 		*attempts = 0
-		r.task.job.setSourceError(nil)
+		r.contact.failed(nil)
 		if r.policy == "skip" {
 			r.task.job.skipped.Add(int64(len(b.Bad)))
 			b.Bad = nil
@@ -135,10 +140,4 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 			return true, nil
 		}
 	}
-}
-
-func (j *job) setSourceError(err error) {
-	j.mu.Lock()
-	j.sourceErr = err
-	j.mu.Unlock()
 }

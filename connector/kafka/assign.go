@@ -130,6 +130,7 @@ func (r *reader) consume(ps []*partition) {
 	add := map[int32]kgo.Offset{}
 	for _, p := range ps {
 		r.parts[p.num] = p
+		r.next(p, p.at.next)
 		add[p.num] = kgo.NewOffset().At(p.at.next).WithEpoch(p.at.epoch)
 		if p.moved {
 			r.moved = append(r.moved, p)

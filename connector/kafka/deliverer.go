@@ -16,6 +16,7 @@ import (
 // others. After a failure it is of no use any more: the client would try to heal
 // the transaction by aborting it, though it may be committed.
 type deliverer struct {
+	*health
 	s      *sink
 	cl     *kgo.Client
 	last   types.Epoch
@@ -83,6 +84,16 @@ func (d *deliverer) Deliver(ctx context.Context, e types.Epoch, records []byte) 
 		}
 	}
 	d.last = e
+	return nil
+}
+
+// Ping implements connector.Pinger.
+func (d *deliverer) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := d.cl.Ping(ctx); err != nil {
+		return d.s.explain(err)
+	}
 	return nil
 }
 

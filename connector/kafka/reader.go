@@ -17,6 +17,8 @@ import (
 
 // reader reads the partitions of one instance.
 type reader struct {
+	*health
+	positions
 	s                   *source
 	cl                  *kgo.Client
 	instance, instances int
@@ -25,6 +27,7 @@ type reader struct {
 	moved               []*partition // whose offset is to be reported
 	first               bool         // nothing was returned yet
 	dec                 *decoder
+	ended               time.Time // when the partitions' ends were last asked for
 	discovered          time.Time // when partitions were last looked for
 	pending             []run     // polled and not yet returned
 }
@@ -46,7 +49,10 @@ func (r *reader) Read(ctx context.Context) (*connector.Batch, error) {
 			r.first = false
 			return r.batch(), nil
 		}
-		wait := r.s.discovery - time.Since(r.discovered)
+		if time.Since(r.ended) >= endsEvery {
+			r.lookAtEnds(ctx)
+		}
+		wait := min(r.s.discovery-time.Since(r.discovered), endsEvery)
 		if wait <= 0 {
 			if err := r.discover(ctx); err != nil {
 				return nil, orContext(ctx, err)
@@ -83,6 +89,7 @@ func (r *reader) take(fs kgo.Fetches) error {
 		return failed
 	}
 	fs.EachPartition(func(f kgo.FetchTopicPartition) {
+		r.end(f.Partition, f.HighWatermark)
 		if p := r.parts[f.Partition]; p != nil && len(f.Records) > 0 {
 			r.pending = append(r.pending, run{p, f.Records})
 		}
@@ -124,6 +131,7 @@ func (r *reader) batch() *connector.Batch {
 	}
 	for _, p := range r.moved {
 		p.moved = false
+		r.next(p, p.at.next)
 		b.Offsets[p.name] = p.at.String()
 	}
 	r.moved = r.moved[:0]

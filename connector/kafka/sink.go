@@ -145,7 +145,8 @@ func (s *sink) Encoder() connector.Encoder {
 
 // Open implements connector.Sink.
 func (s *sink) Open(ctx context.Context) (connector.Deliverer, error) {
-	opts := append(s.client, s.produce...)
+	h := &health{o: s.options}
+	opts := append(append(s.client, s.produce...), kgo.WithHooks(h))
 	if s.exact {
 		opts = append(opts, kgo.TransactionalID(s.txnID), kgo.TransactionTimeout(s.txnTimeout()))
 	}
@@ -153,7 +154,7 @@ func (s *sink) Open(ctx context.Context) (connector.Deliverer, error) {
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	d := &deliverer{s: s, cl: cl}
+	d := &deliverer{health: h, s: s, cl: cl}
 	if err := d.open(ctx); err != nil {
 		cl.Close()
 		if errors.Is(err, kerr.InvalidTransactionTimeout) {

@@ -127,7 +127,8 @@ const fetchBytes = 16 << 20
 
 // Open implements connector.Source.
 func (s *source) Open(ctx context.Context, cols []int, instance, instances int, stored map[string]string) (connector.Reader, error) {
-	opts := append(s.client,
+	h := &health{o: s.options}
+	opts := append(s.client, kgo.WithHooks(h),
 		// Without this the client would go on elsewhere, silently, when an offset
 		// is not in the log.
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
@@ -146,7 +147,7 @@ func (s *source) Open(ctx context.Context, cols []int, instance, instances int, 
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	r := &reader{s: s, cl: cl, instance: instance, instances: instances, first: true,
+	r := &reader{s: s, cl: cl, health: h, instance: instance, instances: instances, first: true,
 		parts: map[int32]*partition{}, dec: dec}
 	if err := r.open(ctx, stored); err != nil {
 		cl.Close()

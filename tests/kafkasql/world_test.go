@@ -42,17 +42,24 @@ func newWorld(t *testing.T, opts ...kfake.Opt) *world {
 	}
 	t.Cleanup(c.Close)
 	w := &world{t: t, cluster: c}
-	w.kafka, err = kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.MetadataMinAge(20*time.Millisecond), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(w.kafka.Close)
+	w.reconnect()
 	w.cfg = engine.Config{Dir: t.TempDir(), NoSync: true, BarrierInterval: 10 * time.Millisecond, Parallelism: 2,
 		Connectors: registry.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	w.open()
 	t.Cleanup(func() { w.eng.Close() })
 	return w
+}
+
+// reconnect makes the tests' own client anew; it then knows of what has changed.
+func (w *world) reconnect() {
+	w.t.Helper()
+	var err error
+	w.kafka, err = kgo.NewClient(kgo.SeedBrokers(w.cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.MetadataMinAge(20*time.Millisecond))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(w.kafka.Close)
 }
 
 func (w *world) open() {

@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+)
+
+// What jobs, sources and sinks are doing: SHOW JOBS, SOURCES and SINKS, and the
+// relations of the same names in the schema of the error tables.
+const (
+	jobsOID         uint32 = 14003
+	sourcesOID      uint32 = 14004
+	sourceSplitsOID uint32 = 14005
+	sinksOID        uint32 = 14006
+)
+
+// statusRelations are those relations.
+func statusRelations() []catalog.Object {
+	rel := func(oid uint32, name, columns string, rows func(*Session, *sql.Show) [][]types.Datum) catalog.Object {
+		t := &catalog.VirtualTable{Head: catalog.Head{OID: oid, Schema: errorSchema, Name: name, Owner: catalog.Owner}}
+		for _, f := range strings.Fields(columns) {
+			n, typ, _ := strings.Cut(f, ":")
+			t.Columns = append(t.Columns, catalog.Column{Name: n, Type: statusType(typ)})
+		}
+		t.Scan = func(c *catalog.Context, emit func(...types.Datum) error) error {
+			i, ok := c.Server.(serverInfo)
+			if !ok {
+				return nil
+			}
+			for _, r := range rows(i.s, nil) {
+				if err := emit(r...); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return t
+	}
+	return []catalog.Object{
+		rel(jobsOID, "jobs", "id:bigint name kind status rows_read:bigint state_bytes:bigint error since:timestamptz", (*Session).jobRows),
+		rel(sourcesOID, "sources", "name connector format status jobs:bigint lag:bigint skipped:bigint error since:timestamptz", (*Session).sourceRows),
+		rel(sourceSplitsOID, "source_splits", "source job split next_offset:bigint committed_offset:bigint end_offset:bigint lag:bigint status error since:timestamptz", (*Session).splitRows),
+		rel(sinksOID, "sinks", "name connector status pending_epochs:bigint pending_rows:bigint pending_bytes:bigint pending_since:timestamptz error since:timestamptz", (*Session).sinkRows),
+	}
+}
+
+func statusType(name string) types.T {
+	switch name {
+	case "bigint":
+		return types.TInt8
+	case "timestamptz":
+		return types.TTimestamptz
+	}
+	return types.TText
+}
+
+// instant is a time as a datum; none for the zero time.
+func instant(t time.Time) types.Datum {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro() - pgEpochUnixMicros
+}
+
+// message is an error as a datum.
+func message(err error) types.Datum {
+	if err == nil {
+		return nil
+	}
+	pe := pgerr.From(err)
+	if pe.Code == pgerr.ConnectionException && pe.Detail != "" {
+		return pe.Msg + ": " + pe.Detail
+	}
+	return pe.Msg
+}
+
+// retrying is the status of what cannot reach its outside and tries again.
+const retrying = "retrying"
+
+// jobsInOrder returns the jobs by id.
+func (e *Engine) jobsInOrder() []*job {
+	e.mu.RLock()
+	js := make([]*job, 0, len(e.jobs))
+	for _, j := range e.jobs {
+		js = append(js, j)
+	}
+	e.mu.RUnlock()
+	sort.Slice(js, func(a, b int) bool { return js[a].id < js[b].id })
+	return js
+}
+
+func (s *Session) jobRows(sh *sql.Show) (out [][]types.Datum) {
+	snap := s.eng.cat.Current()
+	for _, j := range s.eng.jobsInOrder() {
+		o := snap.ByOID(j.id)
+		if o == nil || !shown(o.Header(), sh) {
+			continue
+		}
+		status, t := j.status()
+		out = append(out, []types.Datum{int64(j.id), j.name(), o.Kind().String(), status, j.rows.Load() + j.backfilled.Load(), j.stateBytes.Load(), message(t.err), instant(t.since)})
+	}
+	return out
+}
+
+// status tells how a job is and why.
+func (j *job) status() (string, trouble) {
+	if err := j.err(); err != nil {
+		return "failed", trouble{err: err}
+	}
+	for _, r := range j.sources() {
+		if t := r.contact.trouble(); t.err != nil {
+			return retrying, t
+		}
+	}
+	if j.creating.Load() {
+		return "creating", trouble{}
+	}
+	if j.sink != nil {
+		if t := j.sink.contact.trouble(); t.err != nil {
+			return retrying, t
+		}
+	}
+	return "running", trouble{}
+}
+
+// sources returns the job's readers so far.
+func (j *job) sources() []*sourceReader {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.readers
+}
+
+// sourceUse is what is known of one source from the jobs that read it.
+type sourceUse struct {
+	jobs    map[uint32]bool
+	lag     int64
+	known   bool // some lag is known
+	skipped int64
+	status  string
+	trouble trouble
+}
+
+func (s *Session) sourceUses() map[uint32]*sourceUse {
+	uses := map[uint32]*sourceUse{}
+	for _, j := range s.eng.jobsInOrder() {
+		status, t := j.status()
+		counted := map[uint32]bool{}
+		for _, r := range j.sources() {
+			u := uses[r.scan.Rel]
+			if u == nil {
+				u = &sourceUse{jobs: map[uint32]bool{}, status: "running"}
+				uses[r.scan.Rel] = u
+			}
+			u.jobs[j.id] = true
+			for _, p := range r.contact.positions() {
+				u.lag, u.known = u.lag+p.End-p.Next, true
+			}
+			if !counted[r.scan.Rel] {
+				counted[r.scan.Rel] = true
+				u.skipped += j.skipped.Load()
+			}
+			if rt := r.contact.trouble(); rt.err != nil && u.trouble.err == nil {
+				u.status, u.trouble = retrying, rt
+			} else if status == "failed" && u.trouble.err == nil {
+				u.status, u.trouble = "failed", t
+			}
+		}
+	}
+	return uses
+}
+
+func (s *Session) sourceRows(sh *sql.Show) (out [][]types.Datum) {
+	snap, uses := s.eng.cat.Current(), s.sourceUses()
+	for _, o := range catalog.All[*catalog.Source](snap) {
+		if !shown(&o.Head, sh) {
+			continue
+		}
+		con, _ := o.Connector.Option("connector")
+		format := types.Datum(nil)
+		if o.Connector.Format != "" {
+			format = strings.ToUpper(o.Connector.Format + " " + o.Connector.Encode)
+		}
+		u := uses[o.OID]
+		if u == nil {
+			u = &sourceUse{status: "not read"}
+		}
+		lag := types.Datum(nil)
+		if u.known {
+			lag = u.lag
+		}
+		out = append(out, []types.Datum{snap.QualifiedName(o, s.expr.SearchPath), con, format, u.status, int64(len(u.jobs)), lag, u.skipped,
+			message(u.trouble.err), instant(u.trouble.since)})
+	}
+	return out
+}
+
+func (s *Session) splitRows(_ *sql.Show) (out [][]types.Datum) {
+	snap := s.eng.cat.Current()
+	for _, j := range s.eng.jobsInOrder() {
+		for _, r := range j.sources() {
+			o := snap.ByOID(r.scan.Rel)
+			if o == nil {
+				continue
+			}
+			status, t := "running", r.contact.trouble()
+			if t.err != nil {
+				status = retrying
+			}
+			if err := j.err(); err != nil {
+				status, t = "failed", trouble{err: err}
+			}
+			stored := r.committed()
+			ps := r.contact.positions()
+			sort.Slice(ps, func(a, b int) bool {
+				return len(ps[a].Split) < len(ps[b].Split) || len(ps[a].Split) == len(ps[b].Split) && ps[a].Split < ps[b].Split
+			})
+			for _, p := range ps {
+				at := types.Datum(nil)
+				if n, ok := stored[p.Split]; ok {
+					at = n
+				}
+				out = append(out, []types.Datum{snap.QualifiedName(o, s.expr.SearchPath), j.name(), p.Split, p.Next, at, p.End, p.End - p.Next, status, message(t.err), instant(t.since)})
+			}
+		}
+	}
+	return out
+}
+
+// committed returns the offsets of the last committed epoch, by split.
+func (r *sourceReader) committed() map[string]int64 {
+	out := map[string]int64{}
+	src, ok := r.src.(connector.Offsets)
+	if !ok {
+		return out
+	}
+	pre := string(offsetKey(r.task.job.id, r.prefix))
+	_ = r.task.job.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
+		if n, err := src.OffsetOf(string(v)); err == nil {
+			out[strings.TrimPrefix(string(k), pre)] = n
+		}
+		return nil
+	})
+	return out
+}
+
+func (s *Session) sinkRows(sh *sql.Show) (out [][]types.Datum) {
+	snap := s.eng.cat.Current()
+	for _, o := range catalog.All[*catalog.Sink](snap) {
+		s.eng.mu.RLock()
+		j := s.eng.jobs[o.OID]
+		s.eng.mu.RUnlock()
+		if j == nil || !shown(&o.Head, sh) {
+			continue
+		}
+		con, _ := o.Connector.Option("connector")
+		row := []types.Datum{snap.QualifiedName(o, s.expr.SearchPath), con}
+		status, t := j.status()
+		if j.sink == nil { // the sink could not be set up
+			out = append(out, append(row, status, int64(0), int64(0), int64(0), nil, message(t.err), instant(t.since)))
+			continue
+		}
+		p := j.sink.log.Pending()
+		out = append(out, append(row, status, int64(p.Epochs), p.Rows, p.Bytes, instant(p.Oldest), message(t.err), instant(t.since)))
+	}
+	return out
+}
+
+// showRows sets up a SHOW of such rows.
+func showRows(rows func(*sql.Show) [][]types.Datum, sh *sql.Show) func(*table) error {
+	return func(t *table) error {
+		for _, r := range rows(sh) {
+			t.add(r...)
+		}
+		return nil
+	}
+}
+
+// shown reports whether FROM and LIKE of a SHOW, if there are any, let an object
+// through.
+func shown(h *catalog.Head, sh *sql.Show) bool {
+	return sh == nil || (sh.From == nil || sh.From.Name == h.Schema) && (!sh.HasLike || likeMatch(h.Name, sh.Like))
+}
