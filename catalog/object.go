@@ -132,12 +132,18 @@ type Watermark struct {
 	Expr   string `json:"expr"`
 }
 
-// Option is one option of WITH (...); Kind is the sql.OptionKind.
+// Option is one option of WITH (...); Kind is the sql.OptionKind, or OptionSealed
+// for a value that the engine has encrypted. Secret is the OID of the secret that
+// the option names.
 type Option struct {
-	Name  string `json:"name"`
-	Kind  uint8  `json:"kind"`
-	Value string `json:"value"`
+	Name   string `json:"name"`
+	Kind   uint8  `json:"kind"`
+	Value  string `json:"value"`
+	Secret uint32 `json:"secret,omitempty"`
 }
+
+// OptionSealed is the kind of an option whose value is encrypted.
+const OptionSealed = 100
 
 // Connector is how a source, a table or a sink is tied to the outside.
 type Connector struct {
@@ -160,6 +166,18 @@ func (c *Connector) Option(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// secrets returns the OIDs of the secrets that the options name.
+func (c *Connector) secrets() (out []uint32) {
+	if c != nil {
+		for _, o := range c.Options {
+			if o.Secret != 0 {
+				out = append(out, o.Secret)
+			}
+		}
+	}
+	return out
 }
 
 // Schema is a namespace.
@@ -313,8 +331,11 @@ func (t *Table) Dependencies() []uint32 {
 	return out
 }
 
-// Dependencies returns the types of its columns that users made.
-func (s *Source) Dependencies() []uint32 { return typeOIDs(s.Columns) }
+// Dependencies returns the types of its columns that users made, and the secrets
+// that its options name.
+func (s *Source) Dependencies() []uint32 {
+	return append(typeOIDs(s.Columns), s.Connector.secrets()...)
+}
 
 // Dependencies returns what the query reads.
 func (v *MatView) Dependencies() []uint32 { return v.DependsOn }
@@ -322,9 +343,9 @@ func (v *MatView) Dependencies() []uint32 { return v.DependsOn }
 // Dependencies returns what the query reads.
 func (v *View) Dependencies() []uint32 { return v.DependsOn }
 
-// Dependencies returns what the sink reads and writes.
+// Dependencies returns what the sink reads, writes and takes its options from.
 func (s *Sink) Dependencies() []uint32 {
-	d := append([]uint32(nil), s.DependsOn...)
+	d := append(s.Connector.secrets(), s.DependsOn...)
 	for _, x := range []uint32{s.Input, s.Into} {
 		if x != 0 {
 			d = append(d, x)

@@ -104,7 +104,11 @@ func (e *Engine) definition(c *catalog.Connector) (connector.Definition, map[str
 		if err := knownOption(d, o.Name); err != nil {
 			return d, nil, err
 		}
-		opts[o.Name] = o.Value
+		v, err := e.optionValue(o)
+		if err != nil {
+			return d, nil, err
+		}
+		opts[o.Name] = v
 	}
 	for _, o := range d.Options {
 		if _, ok := opts[o.Name]; !ok && o.Required {

@@ -85,8 +85,10 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 		return "ALTER TYPE", func(context.Context, *planner.Planner) error { return s.alterEnum(st) }, nil
 	case *sql.CreateFunction:
 		return "", nil, pgerr.Unsupported("CREATE FUNCTION", "Write the expression in the view, or use a view.")
-	case *sql.CreateSecret, *sql.CreateConnection:
-		return "", nil, pgerr.Unsupported("CREATE SECRET and CREATE CONNECTION", "Give the options in CREATE SOURCE or CREATE SINK.")
+	case *sql.CreateSecret:
+		return "CREATE SECRET", func(context.Context, *planner.Planner) error { return s.createSecret(st) }, nil
+	case *sql.CreateConnection:
+		return "", nil, pgerr.Unsupported("CREATE CONNECTION", "Give the options in CREATE SOURCE or CREATE SINK.")
 	case *sql.Subscribe:
 		return "", nil, pgerr.Unsupported("SUBSCRIBE", "Read the materialized view with SELECT.")
 	case *sql.Cancel:
@@ -229,8 +231,11 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 	if len(o.Watermarks) > 0 {
 		return pgerr.Unsupported("WATERMARK FOR", "Event-time windows are not there yet; leave the clause out.")
 	}
-	o.Definition = catalog.HideSecrets(src.Text)
+	o.Definition = s.eng.redact(src.Text)
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	if err := s.sealOptions(o.Connector); err != nil {
 		return err
 	}
 	if err := checkSourcePolicy(o); err != nil {
@@ -358,8 +363,11 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err != nil {
 		return err
 	}
-	o.Definition = catalog.HideSecrets(src.Text)
+	o.Definition = s.eng.redact(src.Text)
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	if err := s.sealOptions(o.Connector); err != nil {
 		return err
 	}
 	if s.eng.cat.Current().Get(o.Schema, o.Name) != nil {
@@ -575,6 +583,12 @@ func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (c
 	}
 	if kind == "type" {
 		return s.typeTarget(snap, n)
+	}
+	if kind == "secret" {
+		if o := snap.Other(catalog.KindSecret, n.Schema, n.Name, s.expr.SearchPath); o != nil {
+			return o, nil
+		}
+		return nil, pgerr.New(pgerr.UndefinedObject, "secret \"%s\" does not exist", n.Name)
 	}
 	o := snap.Lookup(n.Schema, n.Name, s.expr.SearchPath)
 	if o == nil {

@@ -38,6 +38,9 @@ type Config struct {
 	CaptureBytes int
 	// NoSync leaves out fsync; for tests.
 	NoSync bool
+	// MasterKey is what secrets in the catalog are encrypted with, at least 16
+	// bytes; nil: one that is kept in the data directory.
+	MasterKey []byte
 	// Connectors is the table of connectors by name.
 	Connectors map[string]connector.Definition
 	Log        *slog.Logger
@@ -62,6 +65,7 @@ type Engine struct {
 	// instance is a random name of this data directory, so that what it writes
 	// elsewhere is never taken for another's.
 	instance string
+	vault    *vault
 
 	// ddl serialises statements that change the catalog or the graphs. It is not
 	// held while a new view catches up.
@@ -113,8 +117,11 @@ func Open(cfg Config) (*Engine, error) {
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))
+	e.vault = e.newVault()
 	if err = e.loadInstance(); err == nil {
-		err = e.recover()
+		if err = e.vault.verify(); err == nil {
+			err = e.recover()
+		}
 	}
 	if err != nil {
 		cancel()

@@ -39,7 +39,7 @@ func (i serverInfo) Activity() []catalog.Activity {
 		a := catalog.Activity{PID: pid, User: s.user, Database: s.database, ClientAddr: "", State: "idle",
 			BackendStart: s.started.UnixMicro() - pgEpochUnixMicros}
 		if q := s.query.Load(); q != nil {
-			a.Query = *q
+			a.Query = e.redact(*q)
 		}
 		if s == i.s {
 			a.State = "active"

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strings"
 
@@ -80,9 +81,9 @@ func (s *Session) showTable(st sql.Stmt) (func(*table) error, *table, error) {
 		return showRows(s.sourceRows, sh), newTable("Name", "Connector", "Format", "Status", "Jobs:bigint", "Lag:bigint", "Skipped:bigint", "Error", "Since:timestamptz"), nil
 	}
 	kind, ok := map[string]catalog.Kind{"tables": catalog.KindTable, "views": catalog.KindView,
-		"materialized views": catalog.KindMatView, "indexes": catalog.KindIndex, "schemas": catalog.KindSchema}[what]
+		"materialized views": catalog.KindMatView, "indexes": catalog.KindIndex, "schemas": catalog.KindSchema, "secrets": catalog.KindSecret}[what]
 	if !ok {
-		return nil, nil, pgerr.Unsupported("SHOW "+strings.ToUpper(sh.What), "Available: TABLES, SOURCES, VIEWS, MATERIALIZED VIEWS, SINKS, INDEXES, SCHEMAS, JOBS, COLUMNS FROM, CREATE.")
+		return nil, nil, pgerr.Unsupported("SHOW "+strings.ToUpper(sh.What), "Available: TABLES, SOURCES, VIEWS, MATERIALIZED VIEWS, SINKS, INDEXES, SCHEMAS, SECRETS, JOBS, COLUMNS FROM, CREATE.")
 	}
 	return func(t *table) error { return s.showObjects(t, kind, sh) }, newTable("Name"), nil
 }
@@ -121,7 +122,8 @@ func (s *Session) showObjects(t *table, kind catalog.Kind, sh *sql.Show) error {
 			return
 		}
 		n := h.Name
-		if kind != catalog.KindSchema && sh.From == nil {
+		inPath := kind == catalog.KindSecret && slices.Contains(s.expr.SearchPath, h.Schema)
+		if kind != catalog.KindSchema && sh.From == nil && !inPath {
 			n = snap.QualifiedName(o, s.expr.SearchPath)
 		}
 		if !sh.HasLike || likeMatch(h.Name, sh.Like) {

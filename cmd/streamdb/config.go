@@ -21,6 +21,7 @@ type config struct {
 	LogLevel        string
 	Users           string
 	TLSCert, TLSKey string
+	MasterKeyFile   string
 	MaxConnections  int
 }
 
@@ -37,6 +38,7 @@ func (c *config) flags() (*flag.FlagSet, *string) {
 	f.StringVar(&c.Users, "users", "", "`file` of users, a line \"name:password\" each; empty: no authentication, loopback only")
 	f.StringVar(&c.TLSCert, "tls-cert", "", "certificate `file` for TLS")
 	f.StringVar(&c.TLSKey, "tls-key", "", "key `file` for TLS")
+	f.StringVar(&c.MasterKeyFile, "master-key-file", "", "`file` of the key that secrets are encrypted with; empty: STREAMDB_MASTER_KEY, else a key kept in the data directory")
 	f.IntVar(&c.MaxConnections, "max-connections", 1000, "most client connections at a time")
 	file := f.String("config", "", "configuration `file`")
 	return f, file
@@ -99,4 +101,19 @@ func readConfigFile(f *flag.FlagSet, r io.Reader, given map[string]bool) error {
 		}
 	}
 	return sc.Err()
+}
+
+// masterKey reads the key that secrets are encrypted with; nil: none is given.
+func (c *config) masterKey() ([]byte, error) {
+	if c.MasterKeyFile == "" {
+		if k := os.Getenv("STREAMDB_MASTER_KEY"); k != "" {
+			return []byte(k), nil
+		}
+		return nil, nil
+	}
+	b, err := os.ReadFile(c.MasterKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("master-key-file: %w", err)
+	}
+	return []byte(strings.TrimSpace(string(b))), nil
 }

@@ -57,7 +57,11 @@ func serve(args []string) error {
 }
 
 func openEngine(c *config, log *slog.Logger) (*engine.Engine, error) {
-	return engine.Open(engine.Config{Dir: c.Data, ChunkRows: c.ChunkRows, BarrierInterval: c.BarrierInterval,
+	key, err := c.masterKey()
+	if err != nil {
+		return nil, err
+	}
+	return engine.Open(engine.Config{MasterKey: key, Dir: c.Data, ChunkRows: c.ChunkRows, BarrierInterval: c.BarrierInterval,
 		Parallelism: c.Parallelism, Connectors: registry.All(), Log: log, Version: version})
 }
 

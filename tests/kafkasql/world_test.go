@@ -1,6 +1,7 @@
 package kafkasql
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -196,4 +197,9 @@ func (w *world) fails(text string, code pgerr.Code) *pgerr.Error {
 		w.t.Fatalf("%s: %v, want %s", text, err, code)
 	}
 	return pgerr.From(err)
+}
+
+// textLog logs everything to a buffer.
+func textLog(b *bytes.Buffer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
