@@ -72,7 +72,7 @@ func plainDate(s string, t types.T) bool {
 	switch t.ID {
 	case types.Date, types.Time, types.Timestamp, types.Timestamptz:
 	case types.Interval:
-		return !strings.HasPrefix(strings.TrimSpace(s), "-") // see IntervalStyle
+		return !types.SignDependsOnStyle(s)
 	default:
 		return false
 	}

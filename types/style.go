@@ -246,6 +246,13 @@ func parseIntervalStyled(s string, mod int32, opt *Options) (IntervalValue, erro
 	return parseInterval(s, mod)
 }
 
+// SignDependsOnStyle reports whether the text of an interval means something else
+// in the style sql_standard than in the others.
+func SignDependsOnStyle(s string) bool {
+	_, all := leadingMinus(s, &Options{IntervalStyle: StyleStandard})
+	return all
+}
+
 // leadingMinus finds out whether the minus before the first field of an interval
 // stands for all fields, as it does in the style sql_standard when no other field
 // has a sign. It returns the text without it.
