@@ -43,8 +43,11 @@ func benchmark(args []string) error {
 	if len(args) > 0 && args[0] == "sql" {
 		return benchSQL(args[1:])
 	}
+	if len(args) > 0 && args[0] == "kafka" {
+		return benchKafka(args[1:])
+	}
 	if len(args) == 0 || args[0] != "nexmark" {
-		return fmt.Errorf("usage: streamdb bench nexmark|latency|sql [flags]")
+		return fmt.Errorf("usage: streamdb bench nexmark|kafka|latency|sql [flags]")
 	}
 	f := flag.NewFlagSet("streamdb bench nexmark", flag.ContinueOnError)
 	query := f.String("query", "all", "queries, comma separated, or all")

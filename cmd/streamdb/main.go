@@ -14,6 +14,7 @@ Usage:
   streamdb serve [--data DIR] [--listen HOST:PORT] [flags]   start the server
   streamdb demo  [--listen HOST:PORT]                        a self-contained pipeline to look at
   streamdb bench nexmark --query q0[,q1...|all] [flags]      measure Nexmark queries
+  streamdb bench kafka [--query q0,q1,q2] [flags]            measure queries over bids from a real Kafka
   streamdb bench latency [flags]                             measure INSERT to SELECT on a view of a view
   streamdb bench sql [flags]                                 measure TPC-H queries and views beside PostgreSQL
   streamdb version                                           print the version

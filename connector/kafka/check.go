@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"strings"
@@ -78,12 +79,21 @@ func (o *options) explain(err error) error {
 		return false
 	}
 	var ke *kerr.Error
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
 	switch {
+	case errors.As(err, &cert):
+		return pgerr.Wrap(err, pgerr.ConnectionException, "the certificate of the Kafka brokers at %s is not trusted", where).
+			WithDetail("%v", err).WithHint("Name the authority's certificate with the option \"%s\", and the brokers as their certificate has it.", optCA)
+	case errors.As(err, &record):
+		return pgerr.Wrap(err, pgerr.ConnectionException, "the Kafka brokers at %s do not speak TLS", where).
+			WithDetail("%v", err).WithHint("Check the option \"%s\", and the port.", optProtocol)
 	case is(kerr.SaslAuthenticationFailed, kerr.UnsupportedSaslMechanism, kerr.IllegalSaslState):
 		return pgerr.Wrap(err, pgerr.InvalidAuthorization, "the Kafka brokers at %s refused the login", where).
 			WithDetail("%v", err).WithHint("Check the options \"%s\", \"%s\" and \"%s\".", optMechanism, optUser, optPassword)
 	case is(kerr.TopicAuthorizationFailed, kerr.TransactionalIDAuthorizationFailed, kerr.ClusterAuthorizationFailed, kerr.GroupAuthorizationFailed):
-		return pgerr.Wrap(err, pgerr.InsufficientPrivilege, "permission denied by the Kafka brokers at %s", where).WithDetail("%v", err)
+		return pgerr.Wrap(err, pgerr.InsufficientPrivilege, "permission denied by the Kafka brokers at %s", where).WithDetail("%v", err).
+			WithHint("Grant user \"%s\" access to topic \"%s\", and to the transactional ids and the marker topic of an exactly-once sink.", o.get(optUser, "ANONYMOUS"), o.topic)
 	case is(kerr.InvalidTransactionTimeout):
 		return pgerr.Wrap(err, pgerr.InvalidParameterValue, "the transaction timeout is above the maximum of the Kafka brokers at %s", where).
 			WithHint("Lower the option \"%s\", or raise the brokers' transaction.max.timeout.ms.", optTxTimeout)
@@ -101,7 +111,7 @@ func (o *options) explain(err error) error {
 		return pgerr.Wrap(err, pgerr.SystemError, "the Kafka brokers at %s answered with an error", where).WithDetail("%v", err)
 	}
 	return pgerr.Wrap(err, pgerr.ConnectionException, "could not reach the Kafka brokers at %s", where).
-		WithDetail("%v", err).WithHint("Check the option \"%s\" and that the brokers are running.", optBrokers)
+		WithDetail("%v", err).WithHint("Check that the brokers are running, and the options \"%s\" and \"%s\".", optBrokers, optProtocol)
 }
 
 // pause waits a little before another attempt.

@@ -47,9 +47,19 @@ func Install() (string, error) {
 	return lib, os.WriteFile(complete, nil, 0o644)
 }
 
+// broker is what a broker has beside a plain listener.
+type broker struct {
+	listeners  string // appended to the list
+	protocols  string // ... and their protocols
+	properties []string
+	format     []string // arguments for formatting its log
+}
+
 // StartBroker formats a new log directory and starts a broker on it. It
 // returns when the broker accepts connections.
-func StartBroker() (*Broker, error) {
+func StartBroker() (*Broker, error) { return startBroker(broker{}) }
+
+func startBroker(extra broker) (*Broker, error) {
 	lib, err := Install()
 	if err != nil {
 		return nil, err
@@ -59,7 +69,7 @@ func StartBroker() (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{dir: dir, done: make(chan struct{})}
-	conf, err := b.configure()
+	conf, err := b.configure(extra)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +78,8 @@ func StartBroker() (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("StorageTool random-uuid: %w", err)
 	}
-	format := exec.Command("java", "-cp", classes, "kafka.tools.StorageTool", "format",
-		"-t", lastLine(id), "-c", conf, "--standalone")
+	format := exec.Command("java", append([]string{"-cp", classes, "kafka.tools.StorageTool", "format",
+		"-t", lastLine(id), "-c", conf, "--standalone"}, extra.format...)...)
 	if out, err := format.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("StorageTool format: %w\n%s", err, out)
 	}
@@ -99,7 +109,7 @@ func lastLine(out []byte) string {
 }
 
 // configure writes the broker's properties and returns the file's path.
-func (b *Broker) configure() (string, error) {
+func (b *Broker) configure(extra broker) (string, error) {
 	addr, err := serverproc.FreeAddr()
 	if err != nil {
 		return "", err
@@ -110,15 +120,15 @@ func (b *Broker) configure() (string, error) {
 	}
 	b.addr = addr
 	var p bytes.Buffer
-	for _, line := range []string{
+	for _, line := range append([]string{
 		"process.roles=broker,controller",
 		"node.id=1",
 		"controller.quorum.bootstrap.servers=" + controller,
-		"listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller,
-		"advertised.listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller,
+		"listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller + extra.listeners,
+		"advertised.listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller + extra.listeners,
 		"inter.broker.listener.name=PLAINTEXT",
 		"controller.listener.names=CONTROLLER",
-		"listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+		"listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT" + extra.protocols,
 		"log.dirs=" + filepath.Join(b.dir, "log"),
 		"offsets.topic.replication.factor=1",
 		"offsets.topic.num.partitions=4",
@@ -130,7 +140,7 @@ func (b *Broker) configure() (string, error) {
 		"group.initial.rebalance.delay.ms=0",
 		"num.network.threads=2",
 		"num.io.threads=2",
-	} {
+	}, extra.properties...) {
 		fmt.Fprintln(&p, line)
 	}
 	conf := filepath.Join(b.dir, "server.properties")

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/streamdb/streamdb/connector/registry"
+	"github.com/streamdb/streamdb/engine"
+	broker "github.com/streamdb/streamdb/tests/kafka"
+)
+
+// kafkaResult is one query over bids that were read from Kafka.
+type kafkaResult struct {
+	Query         string  `json:"query"`
+	Events        int64   `json:"events"`
+	Seconds       float64 `json:"seconds"`
+	EventsPerSec  float64 `json:"events_per_second"`
+	CPUPerMillion float64 `json:"cpu_seconds_per_million_events"`
+	PeakBytes     int64   `json:"peak_memory_bytes"`
+}
+
+// benchKafka measures queries over Nexmark bids as JSON of 272 bytes, from a real
+// Kafka to a blackhole sink, with exactly-once epochs on disk. The brokers are
+// processes of their own and the bids are written beforehand, so the CPU time is
+// that of the server alone: client, decoding, query and epochs.
+func benchKafka(args []string) error {
+	f := flag.NewFlagSet("streamdb bench kafka", flag.ContinueOnError)
+	query := f.String("query", "q0,q1,q2", "queries over bids, comma separated")
+	events := f.Int64("events", 2000000, "bids")
+	partitions := f.Int("partitions", 4, "partitions of the topic")
+	brokers := f.String("brokers", "", "bootstrap `address`; empty: a broker of its own, in a clone of the repository")
+	compression := f.String("compression", "snappy", "of the bids: none, snappy, lz4, zstd")
+	par := f.Int("parallelism", 0, "instances of each fragment; 0: the number of cores")
+	interval := f.Duration("barrier-interval", time.Second, "time between epochs")
+	format := f.String("format", "text", "text or json")
+	profile := f.String("cpuprofile", "", "`file` for a CPU profile of the queries")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	tuneRuntime()
+	addr := *brokers
+	if addr == "" {
+		b, err := broker.StartBroker()
+		if err != nil {
+			return err
+		}
+		defer b.Stop()
+		addr = b.Addr()
+	}
+	topic := fmt.Sprintf("streamdb-bench-%d", time.Now().UnixNano())
+	drop, err := writeBids(addr, topic, *compression, *partitions, *events)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	runtime.GC()
+	if *profile != "" {
+		w, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		if err := pprof.StartCPUProfile(w); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	var out []kafkaResult
+	for _, q := range strings.Split(*query, ",") {
+		text, ok := nexmarkQueries[q]
+		if !ok || strings.Contains(text, "auction a") || strings.Contains(text, "person p") {
+			return fmt.Errorf("%q is no query over bids alone", q)
+		}
+		r, err := kafkaQuery(q, text, addr, topic, *events, *par, *interval)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+		out = append(out, r)
+		if *format == "text" {
+			fmt.Printf("%-4s %9.0f events/s  %6.3f CPU s/M  peak %d MB\n", r.Query, r.EventsPerSec, r.CPUPerMillion, r.PeakBytes>>20)
+		}
+	}
+	if *format == "json" {
+		return json.NewEncoder(os.Stdout).Encode(out)
+	}
+	return nil
+}
+
+// appendBid appends bid i as JSON of 272 bytes.
+func appendBid(b []byte, i int64) []byte {
+	start := len(b)
+	b = fmt.Appendf(b, `{"auction":%d,"bidder":%d,"price":%d,"channel":"channel-%d","url":"https://www.nexmark.com/item.htm?query=1&channel_id=%d","date_time":"2024-01-02 03:04:%02d.%03d","extra":"`,
+		1000+i%5000, 1000+i%7777, 100+i*37%1000000, i%10000, i%10000, i/1000%60, i%1000)
+	for x := uint32(i)*2654435761 + 1; len(b)-start < 270; x = x*1664525 + 1013904223 {
+		b = append(b, 'a'+byte(x>>24)%26)
+	}
+	return append(b, `"}`...)
+}
+
+// writeBids makes the topic and writes the bids; drop deletes it.
+func writeBids(addr, topic, compression string, partitions int, events int64) (drop func(), err error) {
+	codec, ok := map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()}[compression]
+	if !ok {
+		return nil, fmt.Errorf("unknown compression %q", compression)
+	}
+	cl, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(addr, ",")...), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(codec),
+		kgo.RecordPartitioner(kgo.RoundRobinPartitioner()), kgo.ProducerLinger(20*time.Millisecond))
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	adm := kadm.NewClient(cl)
+	if _, err := adm.CreateTopic(ctx, int32(partitions), -1, nil, topic); err != nil {
+		cl.Close()
+		return nil, err
+	}
+	var failed error
+	for i := range events {
+		cl.Produce(ctx, &kgo.Record{Value: appendBid(make([]byte, 0, 272), i)}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed = err // promises are called one after the other
+			}
+		})
+	}
+	if err = cl.Flush(ctx); err == nil {
+		err = failed
+	}
+	cl.Close()
+	return func() {
+		if cl, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(addr, ",")...)); err == nil {
+			_, _ = kadm.NewClient(cl).DeleteTopic(ctx, topic)
+			cl.Close()
+		}
+	}, err
+}
+
+func kafkaQuery(q, text, addr, topic string, events int64, par int, interval time.Duration) (kafkaResult, error) {
+	dir, err := os.MkdirTemp("", "streamdb-bench-")
+	if err != nil {
+		return kafkaResult{}, err
+	}
+	defer os.RemoveAll(dir)
+	eng, err := engine.Open(engine.Config{Dir: dir, Parallelism: par, BarrierInterval: interval, Connectors: registry.All(),
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: version})
+	if err != nil {
+		return kafkaResult{}, err
+	}
+	defer eng.Close()
+	l, err := eng.OpenLocal()
+	if err != nil {
+		return kafkaResult{}, err
+	}
+	defer l.Close()
+	ctx := context.Background()
+	source := fmt.Sprintf(`CREATE SOURCE bid (auction bigint, bidder bigint, price bigint, channel text, url text, date_time timestamp, extra text)
+		WITH (connector = 'kafka', topic = '%s', properties.bootstrap.server = '%s') FORMAT PLAIN ENCODE JSON`, topic, addr)
+	if _, err := l.Exec(ctx, source); err != nil {
+		return kafkaResult{}, err
+	}
+	cpu0, t0 := cpuSeconds(), time.Now()
+	if _, err := l.Exec(ctx, "CREATE SINK "+q+" AS "+text+" WITH (connector = 'blackhole')"); err != nil {
+		return kafkaResult{}, err
+	}
+	for {
+		p := eng.Progress(q)
+		if p.Err != nil {
+			return kafkaResult{}, p.Err
+		}
+		if p.Rows >= events {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if _, _, err := eng.SyncJob(q); err != nil {
+		return kafkaResult{}, err
+	}
+	sec, cpu := time.Since(t0).Seconds(), cpuSeconds()-cpu0
+	return kafkaResult{Query: q, Events: events, Seconds: sec, EventsPerSec: float64(events) / sec, CPUPerMillion: cpu / float64(events) * 1e6, PeakBytes: peakBytes()}, nil
+}
