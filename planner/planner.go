@@ -80,7 +80,7 @@ func (b *binder) optimize(n plan.Node) (plan.Node, error) {
 	}
 	n = b.foldConstants(n)
 	n = factorDisjunctions(n)
-	n = pushFilters(n)
+	n = dropUnits(pushFilters(n))
 	n = b.orderJoins(n)
 	n = extractJoinKeys(n)
 	n = rankToTopN(n)
