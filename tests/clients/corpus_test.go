@@ -15,7 +15,7 @@ import (
 
 // answeredFloor is how many statements of the corpus must be answered without
 // an error. Raise it whenever the test reports more; it never goes down.
-const answeredFloor = 706
+const answeredFloor = 721
 
 // corpusObjects are the tables that the captured clients worked on.
 var corpusObjects = []string{
