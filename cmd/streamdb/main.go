@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 )
@@ -47,7 +49,7 @@ func main() {
 	default:
 		err = fmt.Errorf("unknown command %q; streamdb help lists the commands", args[0])
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) { // --help has printed its text
 		fmt.Fprintln(os.Stderr, "streamdb:", err)
 		os.Exit(1)
 	}
