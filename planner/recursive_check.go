@@ -100,15 +100,19 @@ func (b *binder) checkRecursion(c *sql.CTE) error {
 			return err
 		}
 	}
-	switch what := "%s in a recursive query is not implemented"; {
+	refused := func(what string) *pgerr.Error {
+		return pgerr.New(pgerr.FeatureNotSupported, "%s in a recursive query is not implemented", what).
+			WithHint("Put it in the query that reads the recursive one.")
+	}
+	switch {
 	case len(q.OrderBy) > 0:
-		return b.errAt(q.OrderBy[0].Expr, pgerr.FeatureNotSupported, what, "ORDER BY")
+		return refused("ORDER BY").At(b.at(q.OrderBy[0].Expr))
 	case q.Skip != nil:
-		return b.errAt(q.Skip, pgerr.FeatureNotSupported, what, "OFFSET")
+		return refused("OFFSET").At(b.at(q.Skip))
 	case q.Limit != nil:
-		return b.errAt(q.Limit, pgerr.FeatureNotSupported, what, "LIMIT")
+		return refused("LIMIT").At(b.at(q.Limit))
 	case len(q.Locks) > 0:
-		return pgerr.New(pgerr.FeatureNotSupported, what, "FOR UPDATE/SHARE")
+		return refused("FOR UPDATE/SHARE")
 	}
 	return nil
 }

@@ -194,7 +194,8 @@ func (r *relationBinder) serial(c *sql.ColumnDef) (types.T, error) {
 	case r.source:
 		return t, r.b.unsupported(c, "a serial column of a source", "Give the type of the values in the records.")
 	case c.Type.Dims > 0:
-		return t, r.b.errAt(c, pgerr.FeatureNotSupported, "array of serial is not implemented")
+		return t, pgerr.New(pgerr.FeatureNotSupported, "array of serial is not implemented").
+			WithHint("Give the column an array type, such as integer[].").At(r.b.at(c))
 	case c.Default != nil:
 		return t, pgerr.New(pgerr.SyntaxError, "multiple default values specified for column \"%s\" of table \"%s\"", c.Name, r.name)
 	case c.Null:

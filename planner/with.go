@@ -147,7 +147,8 @@ func (b *binder) withOrder(w *sql.With) ([]*sql.CTE, map[string]bool, error) {
 	}
 	ordered, stuck := cteOrder(ctes, reads)
 	if stuck != nil {
-		return nil, nil, b.errAt(stuck, pgerr.FeatureNotSupported, "mutual recursion between WITH items is not implemented")
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "mutual recursion between WITH items is not implemented").
+			WithHint("Write one recursive query over the rows of both, with a column that tells them apart.").At(b.at(stuck))
 	}
 	for _, c := range ordered {
 		if recursive[c.Name] {
