@@ -59,6 +59,8 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		return s.cursorCommand(p)
 	case *sql.Copy:
 		return s.copyCommand(ctx, p, st)
+	case *sql.Check:
+		return s.checkCommand(p, st)
 	case *sql.Flush:
 		p.command = tagged("FLUSH", func(context.Context) error { return nil })
 	case *sql.Vacuum:

@@ -118,8 +118,15 @@ func (e *Engine) dropUnfinished() error {
 	return nil
 }
 
-// dropStorage adds to a commit the removal of all that is stored for an object.
+// dropStorage adds to a commit the removal of all that is stored for an object,
+// its errors included. Nothing of it runs any more.
 func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
+	switch o := e.cat.Current().ByOID(oid).(type) {
+	case *catalog.MatView, *catalog.Sink:
+		if err := e.moveErrors(c, jobName(o), ""); err != nil {
+			e.log.Error("the errors of a dropped object were not removed", "object", jobName(o), "err", err)
+		}
+	}
 	c.DropTables = append(c.DropTables, oid)
 	c.DropJobs = append(c.DropJobs, oid)
 	c.Meta = append(c.Meta, state.KV{Key: startedKey(oid)}, state.KV{Key: failedKey(oid)}, state.KV{Key: creatingKey(oid)}, state.KV{Key: sequenceKey(oid)})

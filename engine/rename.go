@@ -8,8 +8,6 @@ import (
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/state"
-	"github.com/streamdb/streamdb/types"
-	"github.com/streamdb/streamdb/vec"
 )
 
 // rename gives an object another name or schema. The stored queries that read it
@@ -195,31 +193,8 @@ func (e *Engine) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, er
 func (e *Engine) renameJob(j *job, o catalog.Object, changes []catalog.Change) error {
 	c := &state.Commit{}
 	name := jobName(o)
-	snap := e.store.Snapshot()
-	defer snap.Close()
-	for rel, ts := range map[uint32][]types.T{viewErrorsOID: viewErrorTypes, sourceErrorsOID: sourceErrorTypes} {
-		b := state.NewRowBatch(rel)
-		err := scanRows(snap, rel, ts, formBag, nil, nil, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
-			for i := range ch.Rows {
-				if ch.Cols[0].Datum(i) != j.name() {
-					continue
-				}
-				row := make([]types.Datum, len(ch.Cols))
-				for k, v := range ch.Cols {
-					row[k] = v.Datum(i)
-				}
-				row[0] = name
-				to := vec.NewChunk(ts, 1)
-				to.AppendRow(1, row...)
-				b.Add(vec.AppendRow(nil, ch, nil, i), -ch.Weight(i))
-				b.Add(vec.AppendRow(nil, to, nil, 0), ch.Weight(i))
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		c.Rows = append(c.Rows, b)
+	if err := e.moveErrors(c, j.name(), name); err != nil {
+		return err
 	}
 	if err := e.changeCatalog(c, changes...); err != nil {
 		return err

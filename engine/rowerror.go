@@ -51,6 +51,14 @@ func errorRelations() []catalog.Object {
 	}
 }
 
+// errorTypes are the column types of an error table.
+func errorTypes(rel uint32) []types.T {
+	if rel == viewErrorsOID {
+		return viewErrorTypes
+	}
+	return sourceErrorTypes
+}
+
 var (
 	viewErrorTypes   = []types.T{types.TText, types.TText, types.TText, types.TText}
 	sourceErrorTypes = []types.T{types.TText, types.TText, types.TText, types.TBytea, types.TBytea, types.TText, types.TText}
@@ -64,8 +72,19 @@ func (t *jobTask) rowError(_ int, c *vec.Chunk, i int, w int64, err error) error
 	if !dataError(pe.Code) {
 		return err
 	}
-	t.addError(viewErrorsOID, viewErrorTypes, w, t.job.name(), string(pe.Code), pe.Msg, rowText(c, i))
+	t.addError(viewErrorsOID, viewErrorRow(t.job.name(), pe, c, i), w)
 	return nil
+}
+
+// viewErrorRow is the stored form of the error of row i of c.
+func viewErrorRow(job string, pe *pgerr.Error, c *vec.Chunk, i int) []byte {
+	return encodedRow(viewErrorTypes, job, string(pe.Code), pe.Msg, rowText(c, i))
+}
+
+func encodedRow(ts []types.T, row ...types.Datum) []byte {
+	c := vec.NewChunk(ts, 1)
+	c.AppendRow(1, row...)
+	return vec.AppendRow(nil, c, nil, 0)
 }
 
 // dataError reports whether an error is a property of the row.
@@ -86,14 +105,13 @@ func (t *jobTask) badRecord(b *connector.BadRecord, fail bool) error {
 	if b.Value != nil {
 		val = string(b.Value)
 	}
-	t.addError(sourceErrorsOID, sourceErrorTypes, 1, t.job.name(), b.Split, b.Offset, key, val, string(pe.Code), pe.Msg)
+	t.addError(sourceErrorsOID, encodedRow(sourceErrorTypes, t.job.name(), b.Split, b.Offset, key, val, string(pe.Code), pe.Msg), 1)
 	return nil
 }
 
-func (t *jobTask) addError(rel uint32, ts []types.T, w int64, row ...types.Datum) {
-	c := vec.NewChunk(ts, 1)
-	c.AppendRow(1, row...)
-	k := string(vec.AppendRow(nil, c, nil, 0))
+// addError counts a row of an error table.
+func (t *jobTask) addError(rel uint32, row []byte, w int64) {
+	k := string(row)
 	if t.errs == nil {
 		t.errs = map[uint32]map[string]int64{}
 	}
@@ -116,6 +134,51 @@ func (t *jobTask) errorBatches() (out []*state.RowBatch) {
 		delete(t.errs, rel)
 	}
 	return out
+}
+
+// moveErrors adds to a commit that the rows which the job called from has in the
+// error tables belong to the job called to; "": that they go.
+func (e *Engine) moveErrors(c *state.Commit, from, to string) error {
+	sn := e.store.Snapshot()
+	defer sn.Close()
+	for _, rel := range []uint32{viewErrorsOID, sourceErrorsOID} {
+		b, ts := state.NewRowBatch(rel), errorTypes(rel)
+		err := eachError(sn, rel, from, func(ch *vec.Chunk, i int) error {
+			b.Add(vec.AppendRow(nil, ch, nil, i), -ch.Weight(i))
+			if to == "" {
+				return nil
+			}
+			row := make([]types.Datum, len(ch.Cols))
+			for k, v := range ch.Cols {
+				row[k] = v.Datum(i)
+			}
+			row[0] = to
+			b.Add(encodedRow(ts, row...), ch.Weight(i))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if b.Len() > 0 {
+			c.Rows = append(c.Rows, b)
+		}
+	}
+	return nil
+}
+
+// eachError calls f for the rows of an error table that a job has put there.
+func eachError(sn *state.Snapshot, rel uint32, job string, f func(c *vec.Chunk, i int) error) error {
+	return scanRows(sn, rel, errorTypes(rel), formBag, nil, nil, vec.MaxRows, func(ch *vec.Chunk) error {
+		for i := range ch.Rows {
+			if ch.Cols[0].Datum(i) != job {
+				continue
+			}
+			if err := f(ch, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // rowText shows a row as PostgreSQL's failing row detail does: (1, a, null).

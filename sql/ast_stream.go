@@ -27,6 +27,14 @@ type Describe struct {
 // Flush is FLUSH; it does nothing, since reads are consistent anyway.
 type Flush struct{ At }
 
+// Check is CHECK MATERIALIZED VIEW name [LIMIT n].
+type Check struct {
+	At
+	Name Name
+	// Limit bounds the differences reported; negative: all of them.
+	Limit int64
+}
+
 // Subscribe is SUBSCRIBE [TO] relation or (query) [WITH (...)] [AS OF expr] [UP
 // TO expr].
 type Subscribe struct {
@@ -46,5 +54,6 @@ type Cancel struct {
 func (*Show) stmtNode()      {}
 func (*Describe) stmtNode()  {}
 func (*Flush) stmtNode()     {}
+func (*Check) stmtNode()     {}
 func (*Subscribe) stmtNode() {}
 func (*Cancel) stmtNode()    {}

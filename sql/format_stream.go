@@ -1,6 +1,9 @@
 package sql
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // streamStmt writes the statements of our own; false for others.
 func (f *formatter) streamStmt(s Stmt) bool {
@@ -22,6 +25,11 @@ func (f *formatter) streamStmt(s Stmt) bool {
 		f.show(v)
 	case *Describe:
 		f.w("DESCRIBE ", QuoteName(v.Name))
+	case *Check:
+		f.w("CHECK MATERIALIZED VIEW ", QuoteName(v.Name))
+		if v.Limit >= 0 {
+			f.w(" LIMIT ", strconv.FormatInt(v.Limit, 10))
+		}
 	case *Flush:
 		f.w("FLUSH")
 	case *Subscribe:

@@ -21,6 +21,7 @@ const (
 	describeStatement
 	flushStatement
 	cancelStatement
+	checkStatement
 )
 
 // recognise tells by its leading words who reads a statement. A statement that
@@ -106,6 +107,8 @@ func leading(t []token) statementKind {
 		return flushStatement
 	case "cancel":
 		return cancelStatement
+	case "check":
+		return checkStatement
 	}
 	return nativeStatement
 }

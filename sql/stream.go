@@ -107,6 +107,8 @@ func (r *reader) statement(kind statementKind) (Stmt, *pgerr.Error) {
 		return r.show()
 	case describeStatement:
 		return r.describe()
+	case checkStatement:
+		return r.check()
 	case flushStatement:
 		return &Flush{r.at(0)}, r.done(1)
 	}

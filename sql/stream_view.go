@@ -1,6 +1,10 @@
 package sql
 
-import "github.com/streamdb/streamdb/pgerr"
+import (
+	"strconv"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
 
 // matView reads CREATE [OR REPLACE] MATERIALIZED VIEW. The grammar sees it
 // without OR REPLACE, the options and EMIT ON WINDOW CLOSE.
@@ -42,6 +46,33 @@ func (r *reader) matView() (Stmt, *pgerr.Error) {
 	out.OrReplace, out.EmitOnWindowClose, out.Options = replace, emit, options
 	out.QueryText = queryText(r.text, all)
 	return out, nil
+}
+
+// check reads CHECK MATERIALIZED VIEW name [LIMIT n].
+func (r *reader) check() (Stmt, *pgerr.Error) {
+	for i, w := range []string{"materialized", "view"} {
+		if !isWord(r.t, i+1, w) {
+			return nil, r.fail(i + 1)
+		}
+	}
+	out := &Check{At: r.at(0), Limit: -1}
+	var i int
+	var e *pgerr.Error
+	if out.Name, i, e = r.name(3); e != nil || i == len(r.t) {
+		return out, e
+	}
+	if !isWord(r.t, i, "limit") {
+		return nil, r.fail(i)
+	}
+	if i++; i == len(r.t) || r.t[i].kind != tokNumber {
+		return nil, r.fail(i)
+	}
+	n, err := strconv.ParseInt(r.t[i].val, 10, 64)
+	if err != nil {
+		return nil, r.fail(i)
+	}
+	out.Limit = n
+	return out, r.done(i + 1)
 }
 
 // sink reads CREATE SINK name [INTO table (columns)] FROM relation or AS query.

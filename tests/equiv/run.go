@@ -104,6 +104,7 @@ func (x *runner) play() error {
 	x.check(len(x.c.steps))
 	if x.dead == nil {
 		x.checkTables()
+		x.recompute()
 	}
 	return nil
 }
@@ -296,6 +297,26 @@ func (x *runner) checkTables() {
 		want, err := query(x.h.pg, "SELECT * FROM "+t.name)
 		if err == nil {
 			x.compare(&view{relation: t.relation}, "table", "SELECT * FROM "+t.name, want)
+		}
+	}
+}
+
+// recompute lets the server compute every view anew, with the rows that fail, also
+// those that PostgreSQL has no answer for.
+func (x *runner) recompute() {
+	for _, v := range x.c.views {
+		if x.degraded[v.name] || x.failed[v.name] != nil || x.dead != nil {
+			continue
+		}
+		check := "CHECK MATERIALIZED VIEW " + v.name + " LIMIT 10"
+		got, err := x.timed(check)
+		switch {
+		case err != nil && x.lost():
+			x.fail(x.gone(v.name, "check", check, err))
+		case err != nil && sqlState(err) != "42P01" && sqlState(err) != "42809": // PostgreSQL refused it
+			x.fail(&failure{view: v.name, how: "check: " + reason(err), detail: err.Error(), sql: check})
+		case err == nil && len(got.rows) > 0:
+			x.fail(&failure{view: v.name, how: "check", detail: fmt.Sprint(got.rows), sql: check})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sqllogic
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
@@ -132,6 +133,9 @@ func runOnStreamDB(t *testing.T, bin, path string, m mode, red map[string]string
 	if err == nil && !server.Alive() {
 		err = fmt.Errorf("the server died")
 	}
+	if err == nil {
+		err = checkViews(t.Context(), server.DSN())
+	}
 	if isRed {
 		if len(failures) == 0 && err == nil {
 			t.Errorf("%s passes: remove it from red.txt (%s)", path, reason)
@@ -142,6 +146,35 @@ func runOnStreamDB(t *testing.T, bin, path string, m mode, red map[string]string
 	if t.Failed() {
 		t.Logf("output of the server:\n%s", server.Log())
 	}
+}
+
+// checkViews lets the server compute every materialized view that a file has left
+// anew and reports one that differs.
+func checkViews(ctx context.Context, dsn string) error {
+	conn, err := pgconn.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	views, err := simpleQuery(ctx, conn, "SELECT format('%I.%I', schemaname, matviewname) FROM pg_matviews")
+	if err != nil {
+		return err
+	}
+	for _, v := range views.rows {
+		check := "CHECK MATERIALIZED VIEW " + v[0] + " LIMIT 10"
+		res, err := simpleQuery(ctx, conn, check)
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && (pg.Code == "0A000" || pg.Code == "55000") {
+			continue // it reads a source, or has failed
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", check, err)
+		}
+		if len(res.rows) > 0 {
+			return fmt.Errorf("%s: %v", check, res.rows)
+		}
+	}
+	return nil
 }
 
 func runOnPostgres(t *testing.T, path, dsn string) {

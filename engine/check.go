@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// CHECK MATERIALIZED VIEW computes a view anew over one snapshot of the store,
+// with the operators of its own plan and its own settings, and holds the result
+// against what the view stores in the same snapshot. Rows that fail are held
+// against the view's rows of the error table. Nothing stops meanwhile.
+
+// checkCommand sets up CHECK MATERIALIZED VIEW: its rows are the differences.
+func (s *Session) checkCommand(p *prepared, st *sql.Check) error {
+	o, err := s.resolveMatView(st.Name)
+	if err != nil {
+		return err
+	}
+	p.wholeTag = true
+	p.cols = newTable("kind", "row", "expected:bigint", "actual:bigint").cols
+	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+		if o, err = s.resolveMatView(st.Name); err != nil {
+			return nil, "", err
+		}
+		r := s.newRun(ctx)
+		defer r.close()
+		c, err := r.checkView(o)
+		if err != nil {
+			return nil, "", err
+		}
+		t := &table{cols: p.cols}
+		n := c.report(t, st.Limit)
+		if n == 0 {
+			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "materialized view \"%s\" holds what its query yields: %d rows, %d errors", o.Name, c.rows.expected, c.errs.expected))
+		} else {
+			s.notice("WARNING", pgerr.New(pgerr.Warning, "materialized view \"%s\" differs from its query in %d rows", o.Name, n))
+		}
+		return t.chunk(), "CHECK MATERIALIZED VIEW", nil
+	}
+	return nil
+}
+
+// resolveMatView looks a materialized view up.
+func (s *Session) resolveMatView(n sql.Name) (*catalog.MatView, error) {
+	o, err := s.eng.cat.Current().Resolve(n.Schema, n.Name, s.expr.SearchPath)
+	if err != nil {
+		return nil, err
+	}
+	v, ok := o.(*catalog.MatView)
+	if !ok {
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a materialized view", n.Name)
+	}
+	return v, nil
+}
+
+// check is a comparison in the making.
+type check struct {
+	rows, errs tally
+}
+
+// tally counts rows: expected ones up, actual ones down.
+type tally struct {
+	types    []types.T
+	left     map[string]count // by exact encoding; equal counts are absent
+	expected int64
+	bytes    int
+}
+
+type count struct{ expected, actual int64 }
+
+func newTally(ts []types.T) tally { return tally{types: ts, left: map[string]count{}} }
+
+// tallyOverhead is about what an entry costs besides its row, in bytes.
+const tallyOverhead = 64
+
+// add counts a row of which n are expected and m there.
+func (t *tally) add(row []byte, n, m int64) error {
+	c, ok := t.left[string(row)]
+	c.expected, c.actual = c.expected+n, c.actual+m
+	t.expected += n
+	switch {
+	case c.expected == c.actual:
+		if ok {
+			t.bytes -= len(row) + tallyOverhead
+			delete(t.left, string(row))
+		}
+		return nil
+	case !ok:
+		if t.bytes += len(row) + tallyOverhead; t.bytes > queryBudget {
+			return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("The rows of the view take more than %d bytes.", queryBudget)
+		}
+	}
+	t.left[string(row)] = c
+	return nil
+}
+
+// checkView compares a view with its query.
+func (r *run) checkView(v *catalog.MatView) (*check, error) {
+	if err := r.s.eng.readable(v.OID); err != nil {
+		return nil, err
+	}
+	if j := r.s.eng.jobOf(v.OID); j != nil && j.err() != nil {
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has failed: %s", v.Name, pgerr.From(j.err()).Msg).
+			WithHint("Its rows are as of its last epoch.")
+	}
+	root, err := r.oneTree(v)
+	if err != nil {
+		return nil, err
+	}
+	c := &check{rows: newTally(columnTypes(v.Cols())), errs: newTally(viewErrorTypes)}
+	if err := r.recompute(v, root, c); err != nil {
+		return nil, err
+	}
+	return c, r.stored(v, c)
+}
+
+// oneTree plans a view as it runs, but in one fragment and without its root.
+func (r *run) oneTree(v *catalog.MatView) (plan.Node, error) {
+	e := r.s.eng
+	st, err := (&planner.Planner{Cat: r.cat, Session: e.frozenSession(v.SearchPath, v.Settings)}).PlanMatView(v)
+	if err != nil {
+		return nil, err
+	}
+	scans(st.Root, func(s *plan.Scan) {
+		if s.Kind == plan.RelSource && err == nil {
+			err = pgerr.Unsupported("checking a materialized view that reads source \""+s.Name+"\"",
+				"A source keeps no history to compute the view from again. Views on this one can be checked.")
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan.Rewrite(st.Root.Children()[0], func(n plan.Node) plan.Node {
+		if x, ok := n.(*plan.Exchange); ok {
+			return x.Input
+		}
+		return n
+	}), nil
+}
+
+// recompute counts what the query yields, and the rows it fails on, as expected.
+func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
+	var row []byte
+	job := jobName(v)
+	b := &exec.BuildCtx{
+		Expr:      &expr.Ctx{Session: r.s.eng.frozenSession(v.SearchPath, v.Settings)},
+		ChunkRows: r.s.eng.cfg.ChunkRows,
+		Interrupt: func() error { return canceled(r.ctx) },
+		Out: func(ch *vec.Chunk) error {
+			for i := range ch.Rows {
+				row = vec.AppendRow(row[:0], ch, nil, i)
+				if err := c.rows.add(row, ch.Weight(i), 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	if policy(v.Settings) != onErrorFail {
+		b.RowError = func(_ int, ch *vec.Chunk, i int, w int64, err error) error {
+			pe := pgerr.From(err)
+			if !dataError(pe.Code) {
+				return err
+			}
+			return c.errs.add(viewErrorRow(job, pe, ch, i), w, 0)
+		}
+	}
+	tree, err := exec.Build(root, b)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	if err := tree.Start(); err != nil {
+		return err
+	}
+	for i, in := range tree.Inputs() {
+		scan, ok := in.Node.(*plan.Scan)
+		if !ok {
+			return errors.New("engine: a checked plan has an exchange")
+		}
+		err := r.scan(scan, func(ch *vec.Chunk) error {
+			if n := tree.StateBytes(); n > queryBudget {
+				return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("The operators of the view need more than %d bytes.", queryBudget)
+			}
+			return tree.Push(i, ch)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return tree.Seal(1)
+}
+
+// stored counts what is stored of a view, and of its errors.
+func (r *run) stored(v *catalog.MatView, c *check) error {
+	var row []byte
+	chunk := r.s.eng.cfg.ChunkRows
+	err := scanRows(r.snap, v.OID, columnTypes(v.Cols()), storedForm(v), nil, nil, chunk, func(ch *vec.Chunk) error {
+		for i := range ch.Rows {
+			row = vec.AppendRow(row[:0], ch, nil, i)
+			if err := c.rows.add(row, 0, ch.Weight(i)); err != nil {
+				return err
+			}
+		}
+		return canceled(r.ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return eachError(r.snap, viewErrorsOID, jobName(v), func(ch *vec.Chunk, i int) error {
+		row = vec.AppendRow(row[:0], ch, nil, i)
+		return c.errs.add(row, 0, ch.Weight(i))
+	})
+}
+
+// report adds at most limit differences to t, in a stable order, and returns how
+// many there are.
+func (c *check) report(t *table, limit int64) int {
+	n := len(c.rows.left) + len(c.errs.left)
+	for _, k := range []struct {
+		kind string
+		t    *tally
+	}{{"row", &c.rows}, {"error", &c.errs}} {
+		ch := vec.NewChunk(k.t.types, 1)
+		var lines [][]types.Datum
+		for row, got := range k.t.left {
+			ch.Reset()
+			if _, err := vec.DecodeRow(ch, nil, []byte(row)); err != nil {
+				lines = append(lines, []types.Datum{k.kind, fmt.Sprintf("%x", row), got.expected, got.actual})
+				continue
+			}
+			ch.AddWeight(1)
+			lines = append(lines, []types.Datum{k.kind, rowText(ch, 0), got.expected, got.actual})
+		}
+		slices.SortFunc(lines, func(a, b []types.Datum) int {
+			switch x, y := a[1].(string), b[1].(string); {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return 0
+		})
+		for _, l := range lines {
+			if limit >= 0 && int64(len(t.rows)) >= limit {
+				return n
+			}
+			t.add(l...)
+		}
+	}
+	return n
+}
