@@ -2,12 +2,12 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
 )
 
@@ -115,7 +115,7 @@ func (c *capture) take() ([]*vec.Chunk, error) {
 type backfill struct {
 	job   *job
 	own   *graph
-	snap  *state.Snapshot
+	snap  *sharedSnapshot
 	caps  map[uint32]*capture
 	feeds map[uint32][]*feedEdge
 	sent  int
@@ -127,6 +127,9 @@ type feedEdge struct {
 	inbox *exec.Inbox
 	edge  *exec.Edge
 	out   exec.Output
+	// looked: the job reads the relation's rows where they are stored and is fed
+	// their changes only.
+	looked bool
 }
 
 // backfillEpochRows bounds the rows of an epoch of a job that catches up.
@@ -156,7 +159,11 @@ func (e *Engine) attach(ctx context.Context, j *job) error {
 	}
 	j.start()
 	err := b.readSnapshot()
-	b.snap.Close()
+	if j.stored == nil {
+		b.snap.Close()
+	} else {
+		defer b.snap.Close()
+	}
 	for last, round := 0, 0; err == nil && round < replayRounds; round++ {
 		var n int
 		if n, err = b.replay(); n < vec.MaxRows || (round > 0 && n > last/4*3) {
@@ -197,7 +204,7 @@ func (b *backfill) openFeeds() {
 			if !ok || (s.Kind != plan.RelTable && s.Kind != plan.RelView) {
 				continue
 			}
-			f := &feedEdge{cols: s.Cols, inbox: t.inbox, edge: t.inbox.Connect(leaf, false)}
+			f := &feedEdge{cols: s.Cols, inbox: t.inbox, edge: t.inbox.Connect(leaf, false), looked: b.job.looked[s]}
 			f.out = newScanOutput(s, f.edge, b.job.eng.cfg.ChunkRows)
 			b.feeds[s.Rel] = append(b.feeds[s.Rel], f)
 		}
@@ -225,7 +232,11 @@ func (b *backfill) record(up *graph) error {
 			return upstreamFailed(j)
 		}
 	}
-	b.snap = b.job.eng.store.Snapshot()
+	b.snap = &sharedSnapshot{Snapshot: b.job.eng.store.Snapshot()}
+	b.snap.holders.Store(1)
+	if b.job.stored != nil {
+		b.job.stored.pin(b.snap)
+	}
 	for rel := range b.feeds {
 		c := &capture{limit: b.job.eng.cfg.CaptureBytes}
 		b.caps[rel], up.captures[c] = c, rel
@@ -244,9 +255,13 @@ func (b *backfill) stopRecording() {
 }
 
 func (b *backfill) readSnapshot() error {
-	for rel := range b.feeds {
-		err := b.job.eng.scanRelation(b.snap, rel, b.job.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
-			return b.feed(rel, c)
+	for rel, fs := range b.feeds {
+		fed := slices.DeleteFunc(slices.Clone(fs), func(f *feedEdge) bool { return f.looked })
+		if len(fed) == 0 {
+			continue
+		}
+		err := b.job.eng.scanRelation(b.snap.Snapshot, rel, b.job.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+			return b.feed(fed, c)
 		})
 		if err != nil {
 			return err
@@ -255,12 +270,12 @@ func (b *backfill) readSnapshot() error {
 	return b.epoch()
 }
 
-// feed plays a chunk into the scans of rel, and ends an epoch now and then.
-func (b *backfill) feed(rel uint32, c *vec.Chunk) error {
+// feed plays a chunk into scans, and ends an epoch now and then.
+func (b *backfill) feed(to []*feedEdge, c *vec.Chunk) error {
 	if err := b.job.err(); err != nil {
 		return err
 	}
-	for _, f := range b.feeds[rel] {
+	for _, f := range to {
 		if err := f.out.Send(c); err != nil {
 			return err
 		}
@@ -295,7 +310,7 @@ func (b *backfill) replay() (int, error) {
 		}
 		for _, ch := range chs {
 			n += ch.Rows
-			if err := b.feed(rel, ch); err != nil {
+			if err := b.feed(b.feeds[rel], ch); err != nil {
 				return n, err
 			}
 		}
@@ -315,6 +330,9 @@ func (b *backfill) join(up *graph) error {
 		if j := up.jobs[r]; j != nil && j.err() != nil {
 			return upstreamFailed(j)
 		}
+	}
+	if b.job.stored != nil {
+		b.job.stored.unpin(b.own.epoch)
 	}
 	for _, fs := range b.feeds {
 		for _, f := range fs {

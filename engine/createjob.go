@@ -247,6 +247,8 @@ const (
 	settingOnError     = "on_error"
 	settingNow         = "now"
 	settingSizes       = planner.SettingSizes
+	settingShared      = planner.SettingShared
+	settingIndexes     = planner.SettingIndexes
 	settingIntervals   = "intervalstyle"
 	settingDigits      = "extra_float_digits"
 )
@@ -270,6 +272,8 @@ func policy(m map[string]string) errorPolicy {
 func (s *Session) freeze(onError string, reads []uint32) map[string]string {
 	return map[string]string{
 		settingSizes:       s.eng.relationSizes(reads),
+		settingShared:      s.values[settingShared],
+		settingIndexes:     s.eng.usableIndexes(reads),
 		"timezone":         s.values["timezone"],
 		settingIntervals:   s.values[settingIntervals],
 		settingDigits:      s.values[settingDigits],

@@ -351,6 +351,11 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 		return err
 	}
 	v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze(onError, v.DependsOn)
+	indexes, err := s.usedIndexes(v)
+	if err != nil {
+		return err
+	}
+	v.DependsOn = append(v.DependsOn, indexes...)
 	s.eng.cat.Assign(v)
 	return s.eng.createJob(ctx, v)
 }
@@ -386,6 +391,11 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err := s.sinkKey(o); err != nil {
 		return err
 	}
+	indexes, err := s.usedIndexes(o)
+	if err != nil {
+		return err
+	}
+	o.DependsOn = append(o.DependsOn, indexes...)
 	cs, err := s.eng.makeSink(o)
 	if err != nil {
 		return err

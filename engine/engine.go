@@ -17,6 +17,7 @@ import (
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -434,12 +435,12 @@ func storageKey(r catalog.Relation) []int {
 }
 
 // rowForm is where a stored row lies.
-type rowForm int
+type rowForm = plan.StoredForm
 
 const (
-	formKeyed   rowForm = iota // the value is the row
-	formBag                    // the key is the row, the value a count
-	formOrdered                // the same behind the key of an index
+	formKeyed   = plan.Keyed   // the value is the row
+	formBag     = plan.Bag     // the key is the row, the value a count
+	formOrdered = plan.Ordered // the same behind the key of an index
 )
 
 // storedForm is the form of a relation's own rows.

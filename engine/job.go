@@ -10,6 +10,7 @@ import (
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
@@ -30,7 +31,9 @@ type job struct {
 	session *expr.Session
 	fresh   bool // no epoch of this job is committed yet
 	onError errorPolicy
-	rels    []uint32 // tables and views read
+	rels    []uint32            // tables, views and indexes read
+	stored  *storedReads        // nil: nothing is looked up
+	looked  map[*plan.Scan]bool // scans whose rows are looked up
 
 	// print is the fingerprint of the plan that the state belongs to.
 	print []byte
@@ -120,6 +123,12 @@ func (e *Engine) newJob(id uint32, name string, root plan.Node, par int, s *expr
 			j.rels = append(j.rels, s.Rel)
 		}
 	})
+	for _, ix := range planner.LookupIndexes(root) {
+		j.rels = append(j.rels, ix)
+	}
+	if j.looked = storedScans(root); j.looked != nil {
+		j.stored = &storedReads{job: j}
+	}
 	byFrag := map[*fragment][]*jobTask{}
 	for fi, f := range j.frags {
 		for inst := range f.par {
@@ -153,6 +162,9 @@ func (j *job) newTask(fi, inst int) (*jobTask, error) {
 		Out:       t.emit,
 		Rows:      t.rowWriter,
 		ChunkRows: j.eng.cfg.ChunkRows,
+	}
+	if j.stored != nil {
+		bc.Stored = j.stored
 	}
 	if j.onError != onErrorFail {
 		bc.RowError = t.rowError

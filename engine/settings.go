@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -143,6 +144,7 @@ var settings = makeSettings([]setting{
 	{"synchronous_commit", "on", "Compatibility; every commit is synchronous.", "user", nil},
 	{"TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", "user", zoneValue},
 	{"transaction_deferrable", "off", "Compatibility; has no effect.", "user", boolValue},
+	{planner.SettingShared, "auto", "Sets whether joins of new views and sinks read a side from a key or index instead of keeping its rows.", "user", oneOf("auto", "on", "off")},
 	{"transaction_isolation", "read committed", "Sets the current transaction's isolation level.", "user", oneOf("read committed", "read uncommitted", "repeatable read", "serializable")},
 	{"transaction_read_only", "off", "Sets the current transaction's read-only status.", "user", boolValue},
 	{"work_mem", "4MB", "Compatibility; has no effect.", "user", nil},

@@ -26,6 +26,22 @@ func (e *Engine) relationBytes(rel uint32) int64 {
 	return n
 }
 
+// usableIndexes writes down the indexes of relations that joins may read.
+func (e *Engine) usableIndexes(rels []uint32) string {
+	var b strings.Builder
+	for _, r := range rels {
+		for _, ix := range e.cat.Current().Indexes(r) {
+			e.mu.RLock()
+			j := e.jobs[ix.OID]
+			e.mu.RUnlock()
+			if j != nil && j.err() == nil && !j.creating.Load() {
+				fmt.Fprintf(&b, "%d ", ix.OID)
+			}
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
 // relationSizes writes down the sizes of relations, to be kept with a view or sink
 // that reads them: its plan must be the same whenever it is planned again.
 func (e *Engine) relationSizes(rels []uint32) string {

@@ -38,6 +38,7 @@ const (
 	joinTouched   = 1 << iota // in this epoch
 	joinUnsaved               // since the last Save
 	joinPersisted             // has a saved entry
+	joinCounted               // lookup: the total of the side that is looked up is known
 )
 
 // hashJoin matches the rows of two inputs by key. Pairs are emitted as rows
@@ -59,10 +60,11 @@ type hashJoin struct {
 	m        joinMatch
 	marks    map[int]*minMark
 	notIn    bool
-	right    [2]int64 // notIn: weight of the right side, now and at the last Seal
-	nulls    [2]int64 // notIn: the same of its NULLs
-	touched  []uint32 // keys, with keyDeg
-	unsaved  []uint32 // keys of a side without rows
+	right    [2]int64  // notIn: weight of the right side, now and at the last Seal
+	nulls    [2]int64  // notIn: the same of its NULLs
+	touched  []uint32  // keys, with keyDeg
+	unsaved  []uint32  // keys of a side without rows
+	look     *lookSide // a side that is read from storage; nil: none
 }
 
 // joinSide is what is kept of one input.
@@ -144,6 +146,11 @@ func newHashJoin(p *plan.Join, b *opBase) (Operator, error) {
 	both := append(append([]types.T(nil), lt...), rt...)
 	j.m.cand = vec.NewChunk(both, 0)
 	j.out = newOutput(plan.Types(p.Schema()), b.ctx.rows())
+	if p.Lookup != nil && !b.ctx.Batch {
+		if err := j.lookUp(p.Lookup); err != nil {
+			return nil, err
+		}
+	}
 	return j, nil
 }
 
@@ -221,6 +228,9 @@ func (j *hashJoin) Push(in int, c *vec.Chunk, emit Emit) error {
 	s := j.side[in]
 	s.keyer.prepare(c)
 	j.keys.warm(s.keyer.hash)
+	if j.look != nil {
+		return j.pushLookup(in, c, emit)
+	}
 	probe := j.ctx.Batch && j.side[1-in].ended
 	var err error
 	if probe {
@@ -320,7 +330,7 @@ func (j *hashJoin) touchKey(kid uint32, k []byte, s *joinSide) {
 		j.touched = append(j.touched, kid)
 		f |= joinTouched
 	}
-	if !s.keepRows && f&joinUnsaved == 0 {
+	if !s.keepRows && j.look == nil && f&joinUnsaved == 0 {
 		j.unsaved = append(j.unsaved, kid)
 		f |= joinUnsaved
 	}

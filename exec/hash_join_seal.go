@@ -68,7 +68,7 @@ func (j *hashJoin) flushAlone(in int, emit Emit) error {
 }
 
 // Seal settles which rows are without match and emits what changed.
-func (j *hashJoin) Seal(_ types.Epoch, emit Emit) error {
+func (j *hashJoin) Seal(e types.Epoch, emit Emit) error {
 	if j.ctx.Batch {
 		return j.sealBatch(emit)
 	}
@@ -98,6 +98,9 @@ func (j *hashJoin) Seal(_ types.Epoch, emit Emit) error {
 		le.PutUint32(k[keyFlags:], le.Uint32(k[keyFlags:])&^joinTouched)
 	}
 	j.touched = j.touched[:0]
+	if j.look != nil {
+		j.look.seal(e, j.ctx.Stored.Committed())
+	}
 	return nil
 }
 
@@ -348,5 +351,9 @@ func (j *hashJoin) Close() error {
 
 // StateBytes returns the memory of both sides.
 func (j *hashJoin) StateBytes() int {
-	return j.keys.bytes() + j.side[0].rows.bytes() + j.side[1].rows.bytes()
+	n := j.keys.bytes() + j.side[0].rows.bytes() + j.side[1].rows.bytes()
+	if j.look != nil {
+		n += j.look.bytes()
+	}
+	return n
 }

@@ -63,6 +63,12 @@ func (j *hashJoin) Save(w StateWriter) error {
 
 // dropKey forgets a key with no rows and nothing left to save.
 func (j *hashJoin) dropKey(kid uint32, k []byte) {
+	if j.look != nil {
+		if le.Uint32(k[keyHead+4*(1-j.look.Side):]) == 0 {
+			j.keys.drop(kid)
+		}
+		return
+	}
 	if le.Uint64(k[keyHead:]) == 0 && le.Uint64(k[keyTotal:]) == 0 && le.Uint64(k[keyTotal+8:]) == 0 &&
 		le.Uint32(k[keyFlags:])&joinUnsaved == 0 {
 		j.keys.drop(kid)
@@ -114,7 +120,7 @@ func (j *hashJoin) loadRow(in int, row []byte, vnode byte, w, deg int64) error {
 		row = row[:len(row)-8]
 		s.seq = max(s.seq, seq)
 	}
-	if !s.keepRows || !s.format.valid(row) {
+	if !s.keepRows || j.look != nil && in == j.look.Side || !s.format.valid(row) {
 		return errSaved
 	}
 	s.one.Reset()

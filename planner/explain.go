@@ -215,6 +215,9 @@ func describeJoin(n *plan.Join) (string, []string) {
 	if n.Residual != nil {
 		d = append(d, "Join Filter: "+exprText(n.Residual, concat(l, r)))
 	}
+	if k := n.Lookup; k != nil {
+		d = append(d, "Lookup: "+[2]string{"left", "right"}[k.Side]+" in "+sql.QuoteIdent(k.Name))
+	}
 	return kind + joinWords[n.Kind], d
 }
 

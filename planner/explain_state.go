@@ -38,7 +38,11 @@ func (e *explainer) stateLines(n plan.Node) []string {
 		if n.Kind > plan.Full && n.Residual == nil && n.Kind != plan.NullAnti {
 			right = fmt.Sprintf("keys of right, at most %s", roundBytes(est.of(n.Right)*recordBytes))
 		}
-		return []string{"State: " + kept("left", est.of(n.Left), n.Left) + "; " + right}
+		left := kept("left", est.of(n.Left), n.Left)
+		if k := n.Lookup; k != nil {
+			return []string{"State: " + [2]string{right, left}[k.Side]}
+		}
+		return []string{"State: " + left + "; " + right}
 	case *plan.Aggregate:
 		s := "State: " + kept("groups", est.of(n), n)
 		for _, a := range n.Aggs {

@@ -43,6 +43,14 @@ func nameless(n plan.Node) plan.Node {
 		c := *n
 		c.Out = unnamed(n.Out)
 		return &c
+	case *plan.Join:
+		if n.Lookup == nil {
+			return n
+		}
+		c, k := *n, *n.Lookup
+		k.Name = fmt.Sprint(k.Rel)
+		c.Lookup = &k
+		return &c
 	case *plan.Aggregate:
 		c := *n
 		c.Out = unnamed(n.Out)

@@ -64,7 +64,7 @@ func (p *Planner) PlanStream(q *sql.Select, t Target) (*Stream, error) {
 	} else {
 		root = &plan.Materialize{Input: n, Rel: t.Rel, Key: s.Key}
 	}
-	s.Root = mergeProjects(distribute(root))
+	s.Root = b.chooseStored(mergeProjects(distribute(root)))
 	return s, nil
 }
 

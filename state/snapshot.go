@@ -192,9 +192,17 @@ type Iter struct {
 	it      *pebble.Iterator
 	table   TableID
 	started bool
+	seek    []byte // where to start; nil: at the first row
 	val     []byte
 	count   int64
 	err     error
+}
+
+// Seek makes the next call of Next go to the first row with a key not below key.
+// A walk that has failed stays so.
+func (i *Iter) Seek(key []byte) {
+	i.seek = appendRowKey(i.seek[:0], i.table, key)
+	i.started = false
 }
 
 // Next goes to the next row and returns whether there is one; look at Err when
@@ -203,7 +211,11 @@ func (i *Iter) Next() bool {
 	for i.err == nil {
 		if !i.started {
 			i.started = true
-			i.it.First()
+			if i.seek == nil {
+				i.it.First()
+			} else {
+				i.it.SeekGE(i.seek)
+			}
 		} else {
 			i.it.Next()
 		}

@@ -73,12 +73,13 @@ type Stream struct {
 	epoch types.Epoch
 	Out   Bag // the sum of all output
 	saved map[int]map[string]string
+	store *storage // nil: the plan looks nothing up
 }
 
 // NewStream starts a stream.
 func NewStream(t testing.TB, root plan.Node, o Options) *Stream {
 	t.Helper()
-	s := &Stream{t: t, root: root, o: o, Out: Bag{}, saved: map[int]map[string]string{}}
+	s := &Stream{t: t, root: root, o: o, Out: Bag{}, saved: map[int]map[string]string{}, store: newStorage(root)}
 	if o.Shuffle != 0 {
 		s.rnd = rand.New(rand.NewSource(o.Shuffle))
 	}
@@ -92,10 +93,15 @@ func NewStream(t testing.TB, root plan.Node, o Options) *Stream {
 func (s *Stream) build() {
 	s.t.Helper()
 	ts := plan.Types(s.root.Schema())
+	var stored exec.Stored
+	if s.store != nil {
+		stored = s.store
+	}
 	tree, err := exec.Build(s.root, &exec.BuildCtx{
 		Expr:      &expr.Ctx{Session: &expr.Session{}},
 		ChunkRows: s.o.ChunkRows,
 		Check:     true,
+		Stored:    stored,
 		RowError:  s.o.RowError,
 		Out: func(c *vec.Chunk) error {
 			for i := range c.Rows {
@@ -117,14 +123,29 @@ func (s *Stream) Epoch(changes []Change) {
 		changes = append([]Change(nil), changes...)
 		s.rnd.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 	}
-	if err := feed(s.tree, changes, s.o.ChunkRows); err != nil {
-		s.t.Fatal(err)
+	half := len(changes)
+	if s.store != nil {
+		half /= 2 // the last epoch is committed in the middle of this one
+	}
+	for i, part := range [][]Change{changes[:half], changes[half:]} {
+		if i == 1 && s.store != nil {
+			s.store.commit()
+		}
+		if err := feed(s.tree, part, s.o.ChunkRows); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	s.epoch++
+	if s.store != nil {
+		s.store.note(s.epoch, changes)
+	}
 	if err := s.tree.Seal(s.epoch); err != nil {
 		s.t.Fatal(err)
 	}
 	if s.o.Restore {
+		if s.store != nil {
+			s.store.commit()
+		}
 		s.restore()
 	}
 }

@@ -130,6 +130,51 @@ type Join struct {
 	LeftKeys, RightKeys []int
 	NullSafe            []bool
 	Residual            expr.Expr // nil: none
+	Lookup              *Lookup   // nil: the join keeps the rows of both sides
+}
+
+// Lookup makes a streaming join read the rows of one side from storage, where a
+// relation or an index has them in the order of the join's keys, instead of
+// keeping them. The side is a Scan under filters, column projections and at most
+// one Exchange.
+type Lookup struct {
+	Side  int    // 0: left, 1: right
+	Rel   uint32 // the relation, or the index, whose storage is read
+	Form  StoredForm
+	Whole bool // the keys are the whole of a unique storage key
+	// Keys are the join's keys (positions in LeftKeys and RightKeys) in the order
+	// of the storage key, of which they are the first ones.
+	Keys []int
+	// Stored are the types of the stored columns, Cols those read of them, Cond
+	// what rows must fulfil, over Cols, or nil, and Out the columns of the side, as
+	// positions in Cols.
+	Stored []types.T
+	Cols   []int
+	Cond   expr.Expr
+	Out    []int
+	Name   string // of Rel, for messages
+}
+
+// StoredForm is how storage has the rows of a relation or an index.
+type StoredForm uint8
+
+// The forms of stored rows.
+const (
+	Keyed   StoredForm = iota // key -> row
+	Bag                       // row -> count
+	Ordered                   // key of an index and row -> count
+)
+
+// StoredScan returns the scan of the side that is read from storage.
+func (j *Join) StoredScan() *Scan {
+	n := j.Children()[j.Lookup.Side]
+	for {
+		s, ok := n.(*Scan)
+		if ok {
+			return s
+		}
+		n = n.Children()[0]
+	}
 }
 
 // Aggregate groups by columns and computes aggregates; the output is the group

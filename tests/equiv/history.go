@@ -12,12 +12,15 @@ type testCase struct {
 	views    []*view
 	restarts map[int]bool // kill and start StreamDB before this step
 	checks   map[int]bool // compare after this step, and always after the last
+	// shared: joins read a side from a key or an index wherever they can.
+	shared bool
 }
 
 type table struct {
 	relation
 	create *node
 	key    bool
+	index  string // a statement that makes an index; may be empty
 	lastID int
 }
 
@@ -57,6 +60,7 @@ func (g *gen) newCase(views int) *testCase {
 	if g.chance(20) {
 		c.restarts[1+g.r.IntN(n)] = true
 	}
+	c.shared = g.chance(50)
 	return c
 }
 
@@ -95,6 +99,13 @@ func (g *gen) table(name string) *table {
 	}
 	t.create = seq("CREATE TABLE "+name+" (@)", list("", ", ", 1, defs))
 	t.create.optional = true
+	if g.chance(60) {
+		a, b := pick(g, t.cols).name, pick(g, t.cols).name
+		if a != b && g.chance(30) {
+			a += ", " + b
+		}
+		t.index = "CREATE INDEX ON " + name + " (" + a + ")"
+	}
 	return t
 }
 

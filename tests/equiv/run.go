@@ -25,6 +25,7 @@ var errInvalid = errors.New("not valid on PostgreSQL")
 type stats struct {
 	queries, refused, failedOnPostgres   int
 	views, compared, empty, numericShown int
+	lookups                              int // views with joins that read a side from storage
 	unsupported                          map[string]int
 	slowest                              time.Duration // of a statement on StreamDB
 	slow                                 string        // its SQL
@@ -78,6 +79,11 @@ func (x *runner) play() error {
 			return &failure{how: "CREATE TABLE: " + reason(err), sql: t.create.String()}
 		}
 		x.h.made = append(x.h.made, "DROP TABLE "+t.name)
+		if t.index != "" {
+			if _, err := query(x.h.sdb, t.index); err != nil {
+				return &failure{how: "CREATE INDEX: " + reason(err), sql: t.index}
+			}
+		}
 	}
 	for i := 0; i <= len(x.c.steps); i++ {
 		if x.c.restarts[i] {
@@ -110,6 +116,9 @@ func (x *runner) play() error {
 }
 
 func (x *runner) createViews(at int) error {
+	if _, err := query(x.h.sdb, sharing(x.c)); err != nil {
+		return &failure{how: "SET: " + reason(err), detail: err.Error()}
+	}
 	for _, v := range x.c.views {
 		if v.at != at {
 			continue
@@ -129,6 +138,11 @@ func (x *runner) createViews(at int) error {
 		if err == nil {
 			x.h.made = append(x.h.made, "DROP MATERIALIZED VIEW "+v.name)
 			x.stats.views++
+			if x.c.shared {
+				if plan, err := query(x.h.sdb, "EXPLAIN CREATE MATERIALIZED VIEW "+v.name+"_plan AS "+q); err == nil && strings.Contains(fmt.Sprint(plan.rows), "Lookup: ") {
+					x.stats.lookups++
+				}
+			}
 			continue
 		}
 		if x.lost() {
@@ -146,6 +160,14 @@ func (x *runner) createViews(at int) error {
 		}
 	}
 	return nil
+}
+
+// sharing is the setting of a case.
+func sharing(c *testCase) string {
+	if c.shared {
+		return "SET shared_arrangements = on"
+	}
+	return "SET shared_arrangements = auto"
 }
 
 // timed runs a statement on StreamDB and remembers the slowest.

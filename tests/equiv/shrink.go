@@ -185,8 +185,12 @@ func file(c *testCase, f *failure) string {
 	for _, t := range c.tables {
 		if !t.create.gone {
 			statement(t.create.String())
+			if t.index != "" {
+				statement(t.index)
+			}
 		}
 	}
+	statement(sharing(c))
 	for i := 0; i <= len(c.steps); i++ {
 		if c.restarts[i] {
 			b.WriteString("# the server is restarted here\n\n")

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/types"
+)
+
+// storedReads is how the joins of a job look up rows that storage has anyway. It
+// implements exec.Stored.
+//
+// A job that catches up reads the snapshot that it began with, since its graph is
+// not that of what it reads. From when it joins that graph on, storage is at the
+// last epoch the graph has committed.
+type storedReads struct {
+	job *job
+
+	mu     sync.Mutex
+	pinned *sharedSnapshot
+	joined types.Epoch // the job's own last epoch before it joined; storage has it
+}
+
+// sharedSnapshot is closed by the last of those who hold it.
+type sharedSnapshot struct {
+	*state.Snapshot
+	holders atomic.Int32
+}
+
+func (s *sharedSnapshot) Close() error {
+	if s.holders.Add(-1) > 0 {
+		return nil
+	}
+	return s.Snapshot.Close()
+}
+
+// pin makes all reads see sn, and hold it, until unpin.
+func (r *storedReads) pin(sn *sharedSnapshot) {
+	r.mu.Lock()
+	r.pinned = sn
+	r.mu.Unlock()
+}
+
+// unpin is called at rest, when storage has all that the job has seen until its
+// epoch e.
+func (r *storedReads) unpin(e types.Epoch) {
+	r.mu.Lock()
+	r.pinned, r.joined = nil, e
+	r.mu.Unlock()
+}
+
+// Open implements exec.Stored. Holding commitMu, it knows which epoch a new
+// snapshot is of; it waits for a commit that is under way.
+func (r *storedReads) Open() (exec.StoredView, types.Epoch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pinned != nil {
+		r.pinned.holders.Add(1)
+		return &storedView{sn: r.pinned.Snapshot, close: r.pinned.Close}, 0
+	}
+	e := r.joined
+	if g := r.job.graph(); g != nil { // else dropped: nothing that it still does is committed
+		g.commitMu.Lock()
+		defer g.commitMu.Unlock()
+		e = max(e, g.epoch)
+	}
+	sn := r.job.eng.store.Snapshot()
+	return &storedView{sn: sn, close: sn.Close}, e
+}
+
+// Committed implements exec.Stored.
+func (r *storedReads) Committed() types.Epoch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pinned != nil {
+		return 0
+	}
+	g := r.job.graph()
+	if g == nil {
+		return r.joined
+	}
+	g.commitMu.Lock()
+	defer g.commitMu.Unlock()
+	return max(g.epoch, r.joined)
+}
+
+// storedView is an image of storage with one iterator a relation.
+type storedView struct {
+	sn    *state.Snapshot
+	close func() error
+	rel   uint32
+	it    *state.Iter
+	first error
+}
+
+// Rows implements exec.StoredView.
+func (v *storedView) Rows(rel uint32, form plan.StoredForm, prefix []byte, whole bool, f func([]byte, int64) error) error {
+	if whole {
+		row, ok, err := v.sn.Get(rel, prefix)
+		if err != nil || !ok {
+			return err
+		}
+		return f(row, 1)
+	}
+	if err := v.open(rel); err != nil {
+		return err
+	}
+	for v.it.Seek(prefix); v.it.Next() && bytes.HasPrefix(v.it.Key(), prefix); {
+		n, row := int64(1), v.it.Val()
+		switch form {
+		case plan.Bag:
+			n, row = v.it.Count(), v.it.Key()
+		case plan.Ordered:
+			n, row = v.it.Count(), exec.OrderedRow(v.it.Key())
+		}
+		if err := f(row, n); err != nil {
+			return err
+		}
+	}
+	return v.it.Err()
+}
+
+func (v *storedView) open(rel uint32) error {
+	if v.it != nil && v.rel == rel {
+		return nil
+	}
+	if v.it != nil {
+		v.first = v.it.Close()
+	}
+	var err error
+	v.it, err = v.sn.Scan(rel, nil, nil)
+	v.rel = rel
+	return err
+}
+
+// Close implements exec.StoredView.
+func (v *storedView) Close() error {
+	err := v.first
+	if v.it != nil {
+		if e := v.it.Close(); err == nil {
+			err = e
+		}
+	}
+	if e := v.close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// storedScans returns the scans of a plan whose rows are looked up, not fed.
+func storedScans(root plan.Node) map[*plan.Scan]bool {
+	var m map[*plan.Scan]bool
+	plan.Walk(root, func(n plan.Node) bool {
+		if j, ok := n.(*plan.Join); ok && j.Lookup != nil {
+			if m == nil {
+				m = map[*plan.Scan]bool{}
+			}
+			m[j.StoredScan()] = true
+		}
+		return true
+	})
+	return m
+}
+
+// usedIndexes returns the indexes that the job of a new view or sink will read: it
+// depends on them.
+func (s *Session) usedIndexes(o catalog.Object) ([]uint32, error) {
+	var st *planner.Stream
+	var err error
+	switch o := o.(type) {
+	case *catalog.MatView:
+		st, err = (&planner.Planner{Cat: s.eng.cat.Current(), Session: s.eng.frozenSession(o.SearchPath, o.Settings)}).PlanMatView(o)
+	case *catalog.Sink:
+		st, err = (&planner.Planner{Cat: s.eng.cat.Current(), Session: s.eng.frozenSession(o.SearchPath, o.Settings)}).PlanSink(o)
+	}
+	if err != nil || st == nil {
+		return nil, err
+	}
+	return planner.LookupIndexes(st.Root), nil
+}
