@@ -87,6 +87,8 @@ type Source interface {
 type Batch struct {
 	// Chunk holds the rows; the reader gives it away. Rows == 0 is legal.
 	Chunk *vec.Chunk
+	// Pool may take the chunk back after use; nil: the garbage collector does.
+	Pool *vec.Pool
 	// Offsets are the positions to go on from after this batch, for the splits
 	// that moved.
 	Offsets map[string]string

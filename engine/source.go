@@ -129,7 +129,7 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 			r.at[k] = v
 			p.Offsets[r.prefix+k] = v
 		}
-		m := exec.Message{Chunk: b.Chunk, Source: p}
+		m := exec.Message{Chunk: b.Chunk, Pool: b.Pool, Source: p}
 		if b.Chunk != nil {
 			r.task.job.rows.Add(int64(b.Chunk.Rows))
 		}

@@ -27,6 +27,7 @@ type reader struct {
 	moved               []*partition // whose offset is to be reported
 	first               bool         // nothing was returned yet
 	dec                 *decoder
+	pool                vec.Pool  // of chunks, which keep the memory that text needs
 	ended               time.Time // when the partitions' ends were last asked for
 	discovered          time.Time // when partitions were last looked for
 	pending             []run     // polled and not yet returned
@@ -115,7 +116,7 @@ func (r *reader) fetchError(num int32, err error) error {
 // batch decodes up to a chunk's worth of pending records.
 func (r *reader) batch() *connector.Batch {
 	room := vec.MaxRows / r.dec.rows
-	b := &connector.Batch{Chunk: vec.NewChunk(r.dec.types, vec.MaxRows), Offsets: map[string]string{}}
+	b := &connector.Batch{Chunk: r.pool.Get(), Pool: &r.pool, Offsets: map[string]string{}}
 	for room > 0 && len(r.pending) > 0 {
 		head := &r.pending[0]
 		n := min(room, len(head.recs))

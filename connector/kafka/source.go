@@ -10,6 +10,7 @@ import (
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/connector/format/json"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/vec"
 )
 
 type source struct {
@@ -148,7 +149,7 @@ func (s *source) Open(ctx context.Context, cols []int, instance, instances int, 
 		return nil, s.explain(err)
 	}
 	r := &reader{s: s, cl: cl, health: h, instance: instance, instances: instances, first: true,
-		parts: map[int32]*partition{}, dec: dec}
+		parts: map[int32]*partition{}, dec: dec, pool: vec.Pool{Types: dec.types}}
 	if err := r.open(ctx, stored); err != nil {
 		cl.Close()
 		return nil, s.explain(err)

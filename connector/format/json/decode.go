@@ -14,13 +14,16 @@ import (
 // Decoder decodes objects into rows of fixed columns. It belongs to one
 // goroutine.
 type Decoder struct {
-	cols  []connector.Column
-	root  node
-	vals  []span       // of the present record, by column
-	name  []byte       // an unescaped or folded field name
-	text  []byte       // an unescaped string
-	spare []vec.Vector // by column: takes the values of columns not asked for
-	opt   types.Options
+	cols []connector.Column
+	root node
+	vals []span // of the present record, by column
+	shapes
+	leaves  []leaf // of the present record, if tracing
+	tracing bool
+	name    []byte       // an unescaped or folded field name
+	text    []byte       // an unescaped string
+	spare   []vec.Vector // by column: takes the values of columns not asked for
+	opt     types.Options
 	// NullBad makes NULL of a value that does not fit its column, where NULL is
 	// allowed, instead of making the record bad.
 	NullBad bool
@@ -55,6 +58,7 @@ func NewDecoder(cols []connector.Column) (*Decoder, error) {
 		d.root.add(p, i)
 	}
 	d.root.addFolded(names, named)
+	d.off = len(d.root.exact) > 0
 	return d, nil
 }
 
@@ -63,34 +67,46 @@ func NewDecoder(cols []connector.Column) (*Decoder, error) {
 // is checked and dropped: whether a record is good must not depend on who reads
 // it. On error nothing is appended. Rec is not kept.
 func (d *Decoder) Append(c *vec.Chunk, at []int, rec []byte) error {
+	try := d.shapes.use()
+	if try && d.follow(c, at, rec) {
+		return nil
+	}
+	if try {
+		undo(c, at)
+		d.missed++
+		d.tracing, d.leaves = true, d.leaves[:0]
+	}
 	clear(d.vals)
 	err := d.locate(rec)
 	for i := 0; i < len(d.vals) && err == nil; i++ {
 		err = d.fill(d.target(c, at, i), i, rec)
 	}
 	if err != nil {
-		for _, k := range at {
-			if k >= 0 {
-				vec.Truncate(c.Cols[k], c.Rows)
-			}
+		undo(c, at)
+	} else if try {
+		d.learn(rec)
+	}
+	d.tracing = false
+	return err
+}
+
+// undo takes back what was appended to the columns for a row that is not to be.
+func undo(c *vec.Chunk, at []int) {
+	for _, k := range at {
+		if k >= 0 {
+			vec.Truncate(c.Cols[k], c.Rows)
 		}
 	}
-	return err
 }
 
 // fill appends column i's value of the record that was located to v.
 func (d *Decoder) fill(v vec.Vector, i int, rec []byte) error {
 	s, col := d.vals[i], &d.cols[i]
 	switch {
-	case s.to == 0 && col.Default != nil:
-		v.AppendDatum(col.Default)
-		return nil
-	case s.to == 0 || rec[s.from] == 'n':
-		if col.NotNull {
-			return pgerr.New(pgerr.NotNullViolation, "null value in column \"%s\" violates not-null constraint", col.Name)
-		}
-		v.AppendNull()
-		return nil
+	case s.to == 0:
+		return d.absent(v, i)
+	case rec[s.from] == 'n':
+		return d.null(v, i)
 	}
 	n := v.Len()
 	err := d.value(v, rec[s.from:s.to])
@@ -103,6 +119,23 @@ func (d *Decoder) fill(v vec.Vector, i int, rec []byte) error {
 		err = pgerr.From(err).WithDetail("%s: %s", d.place(i), Short(rec[s.from:s.to]))
 	}
 	return err
+}
+
+// absent appends what stands for a value that the record does not have.
+func (d *Decoder) absent(v vec.Vector, i int) error {
+	if def := d.cols[i].Default; def != nil {
+		v.AppendDatum(def)
+		return nil
+	}
+	return d.null(v, i)
+}
+
+func (d *Decoder) null(v vec.Vector, i int) error {
+	if col := &d.cols[i]; col.NotNull {
+		return pgerr.New(pgerr.NotNullViolation, "null value in column \"%s\" violates not-null constraint", col.Name)
+	}
+	v.AppendNull()
+	return nil
 }
 
 // place tells where in the record a column's value is.
@@ -177,7 +210,7 @@ func (d *Decoder) object(n *node, b []byte, i int) (int, error) {
 		}
 		i = space(b, i+1)
 		if to == nil {
-			i, err = value(b, i)
+			i, err = d.pass(b, i, false)
 		} else {
 			i, err = d.reach(to, b, i)
 		}
@@ -206,7 +239,7 @@ func (d *Decoder) elements(n *node, b []byte, i int) (int, error) {
 		if k < len(n.items) && n.items[k] != nil {
 			i, err = d.reach(n.items[k], b, i)
 		} else {
-			i, err = value(b, i)
+			i, err = d.pass(b, i, false)
 		}
 		if err != nil {
 			return 0, err
@@ -234,7 +267,7 @@ func (d *Decoder) reach(n *node, b []byte, i int) (e int, err error) {
 	case i < len(b) && b[i] == '[' && n.items != nil:
 		e, err = d.elements(n, b, i)
 	default:
-		e, err = value(b, i)
+		e, err = d.pass(b, i, n.fields != nil || n.items != nil)
 	}
 	if err != nil {
 		return 0, err
@@ -248,6 +281,16 @@ func (d *Decoder) reach(n *node, b []byte, i int) (e int, err error) {
 		}
 	}
 	return e, nil
+}
+
+// pass returns the end of the value at i, below which there are no columns; flat
+// tells that there would be some if it were of another kind.
+func (d *Decoder) pass(b []byte, i int, flat bool) (int, error) {
+	e, err := value(b, i)
+	if d.tracing && err == nil {
+		d.leaves = append(d.leaves, leaf{i, e, flat})
+	}
+	return e, err
 }
 
 // field returns where the k-th field of an object at n leads, nil for nowhere.

@@ -1,0 +1,338 @@
+package json
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// shapes is a tree of the forms that records had so far. Records of one topic are
+// mostly written by the same program, with the same fields in the same order. A
+// branch of the tree holds, byte for byte, what stood between the values of such
+// records; one that agrees with a branch from beginning to end has its values
+// where that branch's first record had them, so it needs no look at structure and
+// names, and goes straight into vectors. Any other is decoded as if there were
+// no tree, and becomes a branch.
+type shapes struct {
+	root     shape
+	branches int
+	off      bool // a column takes the whole record
+	rest     int  // records left to decode without the tree
+	tried    int  // of the last probe records, ...
+	missed   int  // ... those that left the tree
+}
+
+// shape is where a record that is being decoded stands: what may follow, before
+// the next value.
+type shape struct{ next []branch }
+
+type branch struct {
+	lead string // from the end of the value before
+	col  int    // takes the value; -1: none
+	form form
+	// flat values only: columns lie inside objects and arrays found here.
+	flat    bool
+	to      *shape // nil: the record ends behind lead
+	missing []int  // at the end: columns without a value
+}
+
+// form is how a column's values are read in the simplest case.
+type form uint8
+
+const (
+	formAny form = iota
+	formText
+	formInt
+	formTimestamp
+)
+
+// The bounds of a tree, and of the effort to keep one that does not pay.
+const (
+	maxBranches = 512
+	maxLeaves   = 128
+	maxLead     = 256
+	probe       = 1024
+	respite     = 32 * probe
+)
+
+// leaf is a value that the plain decoder passed without looking for columns
+// inside.
+type leaf struct {
+	from, to int
+	flat     bool
+}
+
+// use reports whether to try the tree. A tree that most records leave is given
+// up for a while, since they are decoded twice as far as they follow it.
+func (s *shapes) use() bool {
+	if s.off {
+		return false
+	}
+	if s.rest > 0 {
+		s.rest--
+		return false
+	}
+	if s.tried++; s.tried > probe {
+		if 2*s.missed > probe {
+			*s = shapes{rest: respite}
+			return false
+		}
+		s.tried, s.missed = 1, 0
+	}
+	return true
+}
+
+func formOf(t types.T) form {
+	switch t.ID {
+	case types.Text:
+		return formText
+	case types.Varchar:
+		if t.Mod < 0 {
+			return formText
+		}
+	case types.Int2, types.Int4, types.Int8:
+		return formInt
+	case types.Timestamp, types.Timestamptz:
+		return formTimestamp
+	}
+	return formAny
+}
+
+// learn adds the form of the record that was just decoded.
+func (d *Decoder) learn(b []byte) {
+	s := &d.shapes
+	if len(d.leaves) > maxLeaves || s.branches+len(d.leaves) >= maxBranches {
+		return
+	}
+	cols := make([]int, len(d.leaves))
+	for i := range cols {
+		cols[i] = -1
+	}
+	var missing []int
+	for c, v := range d.vals {
+		if v.to == 0 {
+			missing = append(missing, c)
+			continue
+		}
+		i := 0
+		for ; i < len(d.leaves) && d.leaves[i].from != v.from; i++ {
+		}
+		if i == len(d.leaves) || cols[i] >= 0 || d.leaves[i].to != v.to {
+			return // an object with columns inside it, or a value of two columns
+		}
+		cols[i] = c
+	}
+	at, end := &s.root, 0
+	for i, l := range d.leaves {
+		br := branch{lead: string(b[end:l.from]), col: cols[i], flat: l.flat, to: &shape{}}
+		if br.col >= 0 {
+			br.form = formOf(d.cols[br.col].Typ)
+		}
+		if at = s.add(at, br); at == nil {
+			return
+		}
+		end = l.to
+	}
+	s.add(at, branch{lead: string(b[end:]), col: -1, missing: missing})
+}
+
+// add adds a branch at a shape, if it is not there, and returns where it leads;
+// nil: nowhere, or the place is taken by one with another column.
+func (s *shapes) add(at *shape, br branch) *shape {
+	if len(br.lead) > maxLead {
+		return nil
+	}
+	i := 0
+	for ; i < len(at.next) && len(at.next[i].lead) >= len(br.lead); i++ {
+		old := &at.next[i]
+		if old.lead != br.lead || (old.to == nil) != (br.to == nil) {
+			continue
+		}
+		if old.col != br.col {
+			return nil
+		}
+		return old.to
+	}
+	// Longer ones come first, so that none hides behind its beginning.
+	at.next = slices.Insert(at.next, i, br)
+	s.branches++
+	return br.to
+}
+
+// match returns the branch that b goes on with.
+func (s *shape) match(b []byte) *branch {
+	for i := range s.next {
+		br := &s.next[i]
+		if br.to == nil {
+			if string(b) == br.lead {
+				return br
+			}
+		} else if len(b) > len(br.lead) && string(b[:len(br.lead)]) == br.lead {
+			return br
+		}
+	}
+	return nil
+}
+
+// follow decodes a record along the tree. If it reports false, the record may
+// still be good, and values may have been appended.
+func (d *Decoder) follow(c *vec.Chunk, at []int, b []byte) bool {
+	s, i := &d.shapes.root, 0
+	for {
+		br := s.match(b[i:])
+		if br == nil {
+			return false
+		}
+		i += len(br.lead)
+		if s = br.to; s == nil {
+			for _, k := range br.missing {
+				if d.absent(d.target(c, at, k), k) != nil {
+					return false
+				}
+			}
+			return true
+		}
+		if br.flat && (b[i] == '{' || b[i] == '[') {
+			return false
+		}
+		if i = d.take(c, at, br, b, i); i == 0 {
+			return false
+		}
+	}
+}
+
+// take decodes the value at i for the branch's column and returns its end; 0: it
+// cannot.
+func (d *Decoder) take(c *vec.Chunk, at []int, br *branch, b []byte, i int) int {
+	k := br.col
+	if k < 0 {
+		if b[i] == '"' {
+			if e, _ := plain(b, i+1); e > 0 {
+				return e + 1
+			}
+		}
+		e, err := value(b, i)
+		if err != nil {
+			return 0
+		}
+		return e
+	}
+	var v vec.Vector
+	if at[k] >= 0 {
+		v = c.Cols[at[k]]
+	}
+	switch br.form {
+	case formInt:
+		if n, e := integer(b, i); e > 0 && appendInteger(v, &d.cols[k].Typ, n) {
+			return e
+		}
+	case formText:
+		if b[i] != '"' {
+			break
+		}
+		if e, ascii := plain(b, i+1); e > 0 && (ascii || utf8.Valid(b[i+1:e])) {
+			if v != nil {
+				v.(*vec.Bytes).Append(b[i+1 : e])
+			}
+			return e + 1
+		}
+	case formTimestamp:
+		if b[i] != '"' {
+			break
+		}
+		if e, _ := plain(b, i+1); e > 0 {
+			t := &d.cols[k].Typ
+			if us, ok := isoTimestamp(b[i+1:e], t.ID == types.Timestamptz); ok {
+				if v != nil {
+					c := v.(*vec.Col[int64])
+					c.Vals = append(c.Vals, types.RoundMicros(us, int(t.Mod)))
+				}
+				return e + 1
+			}
+		}
+	}
+	e, err := value(b, i)
+	if err != nil {
+		return 0
+	}
+	d.vals[k] = span{i, e, true}
+	if d.fill(d.target(c, at, k), k, b) != nil {
+		return 0
+	}
+	return e
+}
+
+// appendInteger appends n to v, if there is one, unless n is out of the type's
+// range.
+func appendInteger(v vec.Vector, t *types.T, n int64) bool {
+	switch t.ID {
+	case types.Int4:
+		if int64(int32(n)) != n {
+			return false
+		}
+	case types.Int2:
+		if int64(int16(n)) != n {
+			return false
+		}
+	}
+	switch v := v.(type) {
+	case *vec.Col[int64]:
+		v.Vals = append(v.Vals, n)
+	case *vec.Col[int32]:
+		v.Vals = append(v.Vals, int32(n))
+	case *vec.Col[int16]:
+		v.Vals = append(v.Vals, int16(n))
+	}
+	return true
+}
+
+// integer reads an integer of at most 18 digits at i and returns its end; 0: it
+// is something else.
+func integer(b []byte, i int) (n int64, end int) {
+	neg := b[i] == '-'
+	if neg {
+		i++
+	}
+	start := i
+	for ; i < len(b) && b[i]-'0' <= 9; i++ {
+		n = n*10 + int64(b[i]-'0')
+	}
+	if k := i - start; k == 0 || k > 18 || k > 1 && b[start] == '0' || i < len(b) && (b[i] == '.' || b[i]|0x20 == 'e') {
+		return 0, 0
+	}
+	if neg {
+		n = -n
+	}
+	return n, i
+}
+
+// plain returns the end of a string that has no escapes and whose first byte is
+// at i: the place of its closing quote, and whether it is ASCII. End 0: it has
+// escapes, or something is wrong.
+func plain(b []byte, i int) (end int, ascii bool) {
+	var high uint64
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		m := special(w)
+		if m == 0 {
+			high |= w
+			continue
+		}
+		low := m & -m // the top bit of the first special byte
+		if i += bits.TrailingZeros64(m) / 8; b[i] != '"' {
+			return 0, false
+		}
+		return i, (high|w&(low-1))&highs == 0
+	}
+	for ; i < len(b) && b[i] >= ' ' && b[i] != '\\'; i++ {
+		if b[i] == '"' {
+			return i, high&highs == 0
+		}
+		high |= uint64(b[i])
+	}
+	return 0, false
+}
