@@ -71,12 +71,14 @@ func (s *Store) fold(j *job) error {
 }
 
 // foldView takes the log as it is and lets later commits write to another
-// segment, so that the ones in view can be dropped.
+// segment, so that the ones in view can be dropped. Both are one step: a commit
+// between them would begin a segment that is in view and go on writing to it after
+// the fold has deleted it.
 func (s *Store) foldView(j *job) (*logView, error) {
 	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.out.abandon()
-	j.mu.Unlock()
-	return s.logView(j)
+	return s.lockedView(j)
 }
 
 func (s *Store) writeBase(v *logView) (fileRef, error) {

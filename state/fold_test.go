@@ -161,3 +161,41 @@ func TestSweepFreesDeadRows(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 }
+
+// A fold deletes the segments it has read, so no commit may go on writing to one
+// of them.
+func TestFoldLeavesNoSegmentOpen(t *testing.T) {
+	s := openMem(t, vfs.NewMem(), Options{Logger: quiet(), InlineBytes: 1, FoldBytes: 1 << 40})
+	var wg sync.WaitGroup
+	var newest atomic.Uint64
+	wg.Go(func() {
+		for e := range types.Epoch(300) {
+			churn(t, s, e+1)
+			newest.Store(uint64(e) + 1)
+		}
+	})
+	j := s.job(1)
+	for range 4 { // with a queue for it, the lock goes to another one in between
+		wg.Go(func() {
+			for newest.Load() < 300 {
+				j.mu.Lock()
+				time.Sleep(10 * time.Microsecond)
+				j.mu.Unlock()
+			}
+		})
+	}
+	for newest.Load() < 300 && !t.Failed() {
+		v, err := s.foldView(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.mu.Lock()
+		for _, f := range v.desc.segs {
+			if j.out.f != nil && j.out.no == f.no {
+				t.Errorf("segment %d is in the fold's view and still written to", f.no)
+			}
+		}
+		j.mu.Unlock()
+	}
+	wg.Wait()
+}

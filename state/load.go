@@ -45,6 +45,11 @@ type logView struct {
 func (s *Store) logView(j *job) (*logView, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return s.lockedView(j)
+}
+
+// lockedView is logView for holders of the job's lock.
+func (s *Store) lockedView(j *job) (*logView, error) {
 	v := &logView{id: j.id, desc: j.desc.clone(), epoch: j.epoch, dropped: j.dropped}
 	if j.inline == 0 {
 		return v, nil
