@@ -34,7 +34,8 @@ type BuildCtx struct {
 	// Rows returns the writer of a stored relation, for Materialize. The writer
 	// is asked for at every Seal.
 	Rows func(rel uint32) RowWriter
-	// Stored reads relations, for joins that look rows up; nil in one-off queries.
+	// Stored reads relations, for joins that look rows up; nil: they keep the rows
+	// of both sides, which all are fed.
 	Stored Stored
 	// Batch marks a one-off query: no input takes rows away, there is a single
 	// Seal and no state is saved.

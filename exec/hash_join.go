@@ -146,7 +146,7 @@ func newHashJoin(p *plan.Join, b *opBase) (Operator, error) {
 	both := append(append([]types.T(nil), lt...), rt...)
 	j.m.cand = vec.NewChunk(both, 0)
 	j.out = newOutput(plan.Types(p.Schema()), b.ctx.rows())
-	if p.Lookup != nil && !b.ctx.Batch {
+	if p.Lookup != nil && b.ctx.Stored != nil {
 		if err := j.lookUp(p.Lookup); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,10 @@ func (g *gen) query(want []kind, depth int, outer *scope) (*node, []column) {
 	if depth > 0 && outer == nil && g.chance(8) {
 		return g.withQuery(want, depth)
 	}
-	if depth > 0 && outer == nil && g.chance(2) {
+	if depth > 0 && outer == nil && g.chance(3) {
+		if g.chance(40) {
+			return g.reachQuery(want, depth)
+		}
 		return g.recursiveQuery(want, depth)
 	}
 	return g.selectQuery(want, depth, outer)
@@ -77,6 +80,25 @@ func (g *gen) recursiveQuery(want []kind, depth int) (*node, []column) {
 	g.relations = kept
 	return typed(kQuery, "WITH RECURSIVE "+name+"(c1, c2) AS (SELECT abs(c1) % 4, c2::text FROM (@) AS base\n"+union+"\nSELECT "+a+".c1 + 1, left(@, 6) FROM @ WHERE "+a+".c1 < 4)\n@",
 		base, g.expr(&scope{cols: s.cols}, kText, 0), step, main), out
+}
+
+// reachQuery finds what can be reached from the rows of a query over the pairs of
+// another one: few values, so that there are cycles and many ways to a row.
+func (g *gen) reachQuery(want []kind, depth int) (*node, []column) {
+	name, a, e := g.alias("w"), g.alias("x"), g.alias("x")
+	base, _ := g.query([]kind{kInt, kInt}, depth-1, nil)
+	edges, _ := g.query([]kind{kInt, kInt}, 0, nil)
+	kept := g.relations
+	cols := []column{{name: "c1", kind: kInt}, {name: "c2", kind: kInt}}
+	g.relations = append(g.relations[:len(g.relations):len(g.relations)], relation{name, cols}, relation{name, cols}, relation{name, cols})
+	main, out := g.selectQuery(want, depth-1, nil)
+	g.relations = kept
+	filter := text("")
+	if g.chance(30) {
+		filter = opt(" WHERE @", g.expr(&scope{cols: append(qualified(a, cols), qualified(e, cols)...)}, kBool, 1))
+	}
+	return typed(kQuery, "WITH RECURSIVE "+name+"(c1, c2) AS (SELECT c1 % 5, c2 % 5 FROM (@) AS base\nUNION\nSELECT "+a+".c1, "+e+".c2 % 5 FROM "+name+" AS "+a+
+		" JOIN (@) AS "+e+" ON "+e+".c1 % 5 = "+a+".c2@)\n@", base, edges, filter, main), out
 }
 
 func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column) {
