@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/colcache"
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
@@ -37,6 +38,9 @@ type Config struct {
 	// CaptureBytes bounds the memory of changes that wait for a view which is being
 	// created, per relation it reads. Default 256 MiB.
 	CaptureBytes int
+	// ColumnCache bounds the memory of decoded columns of stored relations, in bytes.
+	// Default 512 MiB; negative: none are kept.
+	ColumnCache int64
 	// NoSync leaves out fsync; for tests.
 	NoSync bool
 	// MasterKey is what secrets in the catalog are encrypted with, at least 16
@@ -55,6 +59,7 @@ type Engine struct {
 	cfg    Config
 	log    *slog.Logger
 	store  *state.Store
+	cols   *colcache.Cache
 	cat    *catalog.Catalog
 	epoch  atomic.Uint64
 	ctx    context.Context
@@ -109,12 +114,16 @@ func Open(cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	st, err := state.Open(cfg.Dir, state.Options{NoSync: cfg.NoSync})
+	if cfg.ColumnCache == 0 {
+		cfg.ColumnCache = 512 << 20
+	}
+	cols := colcache.New(max(cfg.ColumnCache, 0), cfg.ChunkRows)
+	st, err := state.Open(cfg.Dir, state.Options{NoSync: cfg.NoSync, Watch: cols})
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{cfg: cfg, log: cfg.Log, store: st, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second,
+	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second,
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))

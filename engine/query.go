@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/colcache"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -207,6 +208,10 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	own := r.own[s.Rel]
 	if own == nil && whole && len(s.Prefix) == len(key) && lo != nil {
 		return r.getRow(rel, ts, lo, narrow)
+	}
+	if own == nil && whole && lo == nil {
+		t := colcache.Table{ID: rel, Types: ts, Bag: form == formBag}
+		return r.s.eng.cols.Scan(r.snap, t, s.Cols, f)
 	}
 	if own == nil {
 		return scanColumns(r.snap, rel, ts, s.Cols, form, lo, hi, r.s.eng.cfg.ChunkRows, f)

@@ -63,6 +63,10 @@ func (s *Store) Commit(ctx context.Context, c *Commit) error {
 		t.abort()
 		return err
 	}
+	if w := s.opt.Watch; w != nil {
+		w.Begin(c)
+		defer func() { w.End(c, s.clock.Add(1)) }()
+	}
 	var err error
 	if t.rowBytes+t.inlineBytes >= s.opt.IngestBytes {
 		err = t.ingest(ctx)

@@ -43,9 +43,21 @@ type Options struct {
 	// ReserveBytes of the disk stay free: a commit that would go below fails with
 	// 53100 before it writes anything; 0: 64 MiB, negative: no check.
 	ReserveBytes int64
+	// Watch is told of commits; nil: nobody.
+	Watch Watcher
 	// Fatal is called when Pebble cannot go on (its write-ahead log or manifest
 	// failed); nil: the process logs and exits, so that a restart recovers.
 	Fatal func(msg string)
+}
+
+// Watcher learns what commits change. Its methods are called by concurrent commits
+// and must be quick.
+type Watcher interface {
+	// Begin is called when nobody can see anything of the commit yet.
+	Begin(c *Commit)
+	// End is called when everybody sees it or, after an error, nobody ever will.
+	// Snapshots whose Clock is at least clock were taken after that.
+	End(c *Commit, clock uint64)
 }
 
 func (o Options) withDefaults() Options {

@@ -56,6 +56,17 @@ func (b *RowBatch) Len() int { return b.n }
 // Bytes returns the size of all keys and values as stored.
 func (b *RowBatch) Bytes() int { return b.bytes }
 
+// Keys appends the keys of the changes to dst, as they were given. They are
+// borrowed until Reset.
+func (b *RowBatch) Keys(dst [][]byte) [][]byte {
+	for _, run := range b.runs {
+		for i := range run {
+			dst = append(dst, b.key(&run[i])[rowPrefix:])
+		}
+	}
+	return dst
+}
+
 // Reset empties the batch and keeps its last page for reuse. It must not be
 // called while a commit of the batch runs.
 func (b *RowBatch) Reset() {

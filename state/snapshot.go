@@ -13,9 +13,14 @@ import (
 // commit that had returned when it was taken, whole, and none that had not begun.
 // It may be used concurrently and must be closed.
 type Snapshot struct {
-	s  *Store
-	sn *pebble.Snapshot
+	s     *Store
+	sn    *pebble.Snapshot
+	clock uint64
 }
+
+// Clock tells which commits the snapshot sees for certain: those whose end a
+// Watcher was told with this clock or a smaller one. It may see later ones too.
+func (sn *Snapshot) Clock() uint64 { return sn.clock }
 
 // Snapshot takes a snapshot. It costs a microsecond and holds back the
 // reclamation of what is deleted later. On a closed or failed store its methods
@@ -25,7 +30,8 @@ func (s *Store) Snapshot() *Snapshot {
 		return &Snapshot{s: s}
 	}
 	defer s.end()
-	return &Snapshot{s: s, sn: s.db.NewSnapshot()}
+	clock := s.clock.Load() // before the snapshot
+	return &Snapshot{s: s, sn: s.db.NewSnapshot(), clock: clock}
 }
 
 // Close releases the snapshot; a second call does nothing.

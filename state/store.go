@@ -29,6 +29,7 @@ type Store struct {
 	failed atomic.Pointer[string]
 
 	nextFile atomic.Uint64
+	clock    atomic.Uint64 // commits that have ended
 	epochMu  sync.Mutex
 	last     types.Epoch
 

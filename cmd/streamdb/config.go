@@ -17,6 +17,7 @@ type config struct {
 	Listen          string
 	Parallelism     int
 	ChunkRows       int
+	ColumnCacheMB   int64
 	BarrierInterval time.Duration
 	LogLevel        string
 	Users           string
@@ -33,6 +34,7 @@ func (c *config) flags() (*flag.FlagSet, *string) {
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:4566", "`address` to listen on; beyond loopback only with --users")
 	f.IntVar(&c.Parallelism, "parallelism", 0, "instances of each dataflow fragment of new jobs; 0: the number of cores")
 	f.IntVar(&c.ChunkRows, "chunk-rows", 0, "rows of a full chunk; 0: the default of 1024")
+	f.Int64Var(&c.ColumnCacheMB, "column-cache", 512, "`MiB` of memory for decoded columns of tables and views, which one-off queries read; 0: none")
 	f.DurationVar(&c.BarrierInterval, "barrier-interval", 200*time.Millisecond, "least time between epochs of a graph with sources")
 	f.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&c.Users, "users", "", "`file` of users, a line \"name:password\" each; empty: no authentication, loopback only")

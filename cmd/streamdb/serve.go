@@ -61,7 +61,11 @@ func openEngine(c *config, log *slog.Logger) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.Open(engine.Config{MasterKey: key, Dir: c.Data, ChunkRows: c.ChunkRows, BarrierInterval: c.BarrierInterval,
+	cache := c.ColumnCacheMB << 20
+	if cache <= 0 {
+		cache = -1
+	}
+	return engine.Open(engine.Config{MasterKey: key, Dir: c.Data, ChunkRows: c.ChunkRows, ColumnCache: cache, BarrierInterval: c.BarrierInterval,
 		Parallelism: c.Parallelism, Connectors: registry.All(), Log: log, Version: version})
 }
 

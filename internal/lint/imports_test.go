@@ -20,12 +20,13 @@ var floors = map[string][]string{
 	"state":         {"vec", "internal/vfs"},
 	"connector":     {"vec"},
 	"checkpoint":    {"state"},
+	"colcache":      {"state"},
 	"catalog":       {"expr", "sql"},
 	"planner":       {"catalog"},
 	"planner/plan":  {"expr"},
 	"exec":          {"planner/plan", "expr", "state", "connector"},
 	// engine satisfies the interfaces that wire declares; wire never sees engine.
-	"engine": {"exec", "planner", "checkpoint", "connector", "wire"},
+	"engine": {"exec", "planner", "checkpoint", "colcache", "connector", "wire"},
 	"wire":   {"vec", "types", "pgerr"},
 }
 
