@@ -203,9 +203,6 @@ func innerOIDs(o Object) []*uint32 {
 	switch o := o.(type) {
 	case *Table:
 		key(o.PrimaryKey)
-		for i := range o.Unique {
-			key(&o.Unique[i])
-		}
 		for i := range o.Checks {
 			out = append(out, &o.Checks[i].OID)
 		}

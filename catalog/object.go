@@ -111,8 +111,8 @@ func (c *Column) defaultText() string {
 	return d + "::" + c.Type.Base().String()
 }
 
-// Key is a primary key or a unique constraint over column positions. OID is
-// that of its index.
+// Key is a key by which rows are stored, over column positions: that of CREATE
+// TABLE … PRIMARY KEY. OID is that of its index.
 type Key struct {
 	OID     uint32 `json:"oid"`
 	Name    string `json:"name"`
@@ -124,6 +124,8 @@ type Check struct {
 	OID  uint32 `json:"oid"`
 	Name string `json:"name"`
 	Expr string `json:"expr"`
+	// NotValid: rows that were there before it are not known to satisfy it.
+	NotValid bool `json:"not_valid,omitempty"`
 }
 
 // Watermark is WATERMARK FOR a column; Expr is SQL text.
@@ -190,7 +192,6 @@ type Table struct {
 	Head
 	Columns    []Column    `json:"columns"`
 	PrimaryKey *Key        `json:"primary_key,omitempty"`
-	Unique     []Key       `json:"unique,omitempty"`
 	Checks     []Check     `json:"checks,omitempty"`
 	AppendOnly bool        `json:"append_only,omitempty"`
 	OnConflict string      `json:"on_conflict,omitempty"` // of a fed table: "", overwrite, ignore, ...
@@ -200,6 +201,9 @@ type Table struct {
 	FromSource uint32 `json:"from_source,omitempty"`
 	FromTable  string `json:"from_table,omitempty"`
 	Definition string `json:"definition,omitempty"`
+	// Revision grows with every change of what rows the table may hold. Rows that
+	// were checked under one revision are not committed under another.
+	Revision uint32 `json:"revision,omitempty"`
 }
 
 // Source is a stream of records from a connector. It stores no rows. PrimaryKey
@@ -278,21 +282,47 @@ type Sink struct {
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
-// IndexColumn is one key column of an index.
+// IndexColumn is one key column of an index: a column of the relation, or an
+// expression over its row.
 type IndexColumn struct {
-	Column     int  `json:"column"`
+	Column     int  `json:"column"` // -1: Expr
 	Desc       bool `json:"desc,omitempty"`
 	NullsFirst bool `json:"nulls_first,omitempty"`
+	// Expr is SQL text and As the name and type of its value; nil for a column.
+	Expr string  `json:"expr,omitempty"`
+	As   *Column `json:"as,omitempty"`
 }
 
-// Index is a secondary index of a table or a materialized view.
+// Index is a secondary index of a table or a materialized view. One with
+// Constraint is a unique constraint, or with Primary a primary key that is not
+// the key by which rows are stored.
 type Index struct {
 	Head
 	Table      uint32        `json:"table"`
 	Keys       []IndexColumn `json:"keys"`
 	Include    []int         `json:"include,omitempty"`
 	Unique     bool          `json:"unique,omitempty"`
-	Definition string        `json:"definition,omitempty"`
+	Constraint bool          `json:"constraint,omitempty"`
+	Primary    bool          `json:"primary,omitempty"`
+	// NullsNotDistinct: two NULLs are a duplicate.
+	NullsNotDistinct bool `json:"nulls_not_distinct,omitempty"`
+	// Where is the condition of a partial index, as SQL text; empty: none.
+	Where      string   `json:"where,omitempty"`
+	Options    []Option `json:"options,omitempty"`
+	Definition string   `json:"definition,omitempty"`
+}
+
+// Columns returns the positions of the key columns, or nil if a key is an
+// expression.
+func (i *Index) Columns() []int {
+	out := make([]int, len(i.Keys))
+	for k := range i.Keys {
+		if i.Keys[k].Column < 0 {
+			return nil
+		}
+		out[k] = i.Keys[k].Column
+	}
+	return out
 }
 
 // Secret is a named secret. Value is as the engine sealed it.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/sql"
@@ -15,7 +16,12 @@ type constraint struct {
 	kind    byte // p, u or c
 	table   rel
 	columns []int
+	include []int
 	expr    string
+	// notValid: some rows may not satisfy it.
+	notValid bool
+	// nullsEqual: two NULLs are a duplicate.
+	nullsEqual bool
 }
 
 // constraints returns all constraints, tables in OID order.
@@ -27,35 +33,63 @@ func constraints(s *Snapshot) []constraint {
 			continue
 		}
 		if k := t.PrimaryKey; k != nil {
-			out = append(out, constraint{k.OID, k.Name, 'p', r, k.Columns, ""})
+			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'p', table: r, columns: k.Columns})
 		}
-		for _, k := range t.Unique {
-			out = append(out, constraint{k.OID, k.Name, 'u', r, k.Columns, ""})
+		for _, x := range s.Indexes(t.OID) {
+			if x.Constraint {
+				kind := byte('u')
+				if x.Primary {
+					kind = 'p'
+				}
+				out = append(out, constraint{oid: x.OID, name: x.Name, kind: kind, table: r, columns: x.Columns(), include: x.Include,
+					nullsEqual: x.NullsNotDistinct})
+			}
 		}
 		for _, k := range t.Checks {
-			out = append(out, constraint{k.OID, k.Name, 'c', r, nil, k.Expr})
+			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', table: r, expr: k.Expr, notValid: k.NotValid})
 		}
 	}
 	return out
 }
 
 // definition is the constraint as it stands in CREATE TABLE.
-func (k *constraint) definition() string {
+func (k *constraint) definition(pretty bool) string {
 	if k.kind == 'c' {
-		return "CHECK ((" + k.expr + "))"
+		text := "CHECK ((" + k.expr + "))"
+		if pretty {
+			text = "CHECK (" + k.expr + ")"
+		}
+		if k.notValid {
+			text += " NOT VALID"
+		}
+		return text
 	}
-	names := make([]string, len(k.columns))
-	for i, c := range k.columns {
-		names[i] = sql.QuoteIdent(k.table.cols[c].Name)
+	word := map[byte]string{'p': "PRIMARY KEY ", 'u': "UNIQUE "}[k.kind]
+	if k.nullsEqual {
+		word += "NULLS NOT DISTINCT "
 	}
-	return map[byte]string{'p': "PRIMARY KEY (", 'u': "UNIQUE ("}[k.kind] + strings.Join(names, ", ") + ")"
+	word += k.names(k.columns)
+	if len(k.include) > 0 {
+		word += " INCLUDE " + k.names(k.include)
+	}
+	return word
 }
 
-// ConstraintDefinition returns a constraint as it stands in CREATE TABLE.
-func ConstraintDefinition(s *Snapshot, oid uint32) (string, bool) {
+// names lists columns in brackets.
+func (k *constraint) names(cols []int) string {
+	names := make([]string, len(cols))
+	for i, c := range cols {
+		names[i] = sql.QuoteIdent(k.table.cols[c].Name)
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// ConstraintDefinition returns a constraint as it stands in CREATE TABLE; pretty:
+// with fewer brackets.
+func ConstraintDefinition(s *Snapshot, oid uint32, pretty bool) (string, bool) {
 	for _, k := range constraints(s) {
 		if k.oid == oid {
-			return k.definition(), true
+			return k.definition(pretty), true
 		}
 	}
 	return "", false
@@ -80,7 +114,22 @@ func fillConstraint(c *Context, r *rows) {
 			}
 			conkey = types.ArrayDatum(nums)
 		}
-		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, true, k.table.OID, index,
+		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, !k.notValid, k.table.OID, index,
 			" ", " ", " ", true, k.kind != 'c', conkey, bin)
 	}
+}
+
+// ConstraintNamed reports whether a table of a schema has a constraint of the name
+// that is no object of its own.
+func (s *Snapshot) ConstraintNamed(schema, name string) bool {
+	for _, o := range s.relations[schema] {
+		t, ok := o.(*Table)
+		if !ok {
+			continue
+		}
+		if t.PrimaryKey != nil && t.PrimaryKey.Name == name || slices.ContainsFunc(t.Checks, func(c Check) bool { return c.Name == name }) {
+			return true
+		}
+	}
+	return false
 }

@@ -45,7 +45,7 @@ func fillTableConstraints(c *Context, r *rows) {
 	for _, k := range constraints(c.Snapshot) {
 		var distinct any
 		if k.kind == 'u' {
-			distinct = "YES"
+			distinct = yesNo(!k.nullsEqual)
 		}
 		r.add(db, k.table.Schema, k.name, db, k.table.Schema, k.table.Name, kinds[k.kind], "NO", "NO", "YES", distinct)
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"regexp"
 	"sort"
 	"strings"
 
@@ -39,6 +40,9 @@ type indexRel struct {
 	include         []int
 	unique, primary bool
 	constraint      bool
+	nullsEqual      bool // two NULLs are a duplicate
+	where           string
+	options         []Option
 }
 
 // rels returns all relations but indexes, in OID order.
@@ -80,23 +84,20 @@ func indexes(s *Snapshot) []indexRel {
 	for _, r := range rels(s) {
 		if t, ok := r.obj.(*Table); ok {
 			if k := t.PrimaryKey; k != nil {
-				out = append(out, keyIndex(r, k, true))
-			}
-			for i := range t.Unique {
-				out = append(out, keyIndex(r, &t.Unique[i], false))
+				out = append(out, keyIndex(r, k))
 			}
 		}
 		for _, x := range s.Indexes(r.OID) {
-			out = append(out, indexRel{oid: x.OID, name: x.Name, comment: x.Comment, table: r, keys: x.Keys,
-				include: x.Include, unique: x.Unique})
+			out = append(out, indexRel{oid: x.OID, name: x.Name, comment: x.Comment, table: r, keys: x.Keys, include: x.Include,
+				unique: x.Unique, primary: x.Primary, constraint: x.Constraint, nullsEqual: x.NullsNotDistinct, where: x.Where, options: x.Options})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].oid < out[j].oid })
 	return out
 }
 
-func keyIndex(r rel, k *Key, primary bool) indexRel {
-	x := indexRel{oid: k.OID, name: k.Name, table: r, unique: true, primary: primary, constraint: true}
+func keyIndex(r rel, k *Key) indexRel {
+	x := indexRel{oid: k.OID, name: k.Name, table: r, unique: true, primary: true, constraint: true}
 	for _, c := range k.Columns {
 		x.keys = append(x.keys, IndexColumn{Column: c})
 	}
@@ -107,7 +108,11 @@ func keyIndex(r rel, k *Key, primary bool) indexRel {
 func (x *indexRel) columns() []Column {
 	var out []Column
 	for _, k := range x.keys {
-		out = append(out, x.column(k.Column))
+		if k.As != nil {
+			out = append(out, *k.As)
+		} else {
+			out = append(out, x.column(k.Column))
+		}
 	}
 	for _, k := range x.include {
 		out = append(out, x.column(k))
@@ -115,13 +120,45 @@ func (x *indexRel) columns() []Column {
 	return out
 }
 
+// key is key column i as CREATE INDEX has it.
+func (x *indexRel) key(i int) string {
+	k := x.keys[i]
+	if k.Column >= 0 {
+		return sql.QuoteIdent(x.table.cols[k.Column].Name)
+	}
+	return indexExpr(k.Expr)
+}
+
+// indexExpr is an expression as the key of an index: calls stand alone, anything
+// else in brackets.
+func indexExpr(text string) string {
+	if callText.MatchString(text) {
+		return text
+	}
+	return "(" + text + ")"
+}
+
+// bracketed puts an expression in brackets, unless it is a single name.
+func bracketed(text string) string {
+	if nameText.MatchString(text) {
+		return text
+	}
+	return "(" + text + ")"
+}
+
+var nameText = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// callText matches a call of a function whose arguments hold no further brackets
+// that could close it.
+var callText = regexp.MustCompile(`^[a-z_][a-z0-9_.]*\([^()]*\)$`)
+
 func (x *indexRel) column(k int) Column {
 	c := x.table.cols[k]
 	return Column{Name: c.Name, Type: c.Type}
 }
 
 // Definition is the index as CREATE INDEX.
-func (x *indexRel) definition() string {
+func (x *indexRel) definition(pretty bool) string {
 	var b strings.Builder
 	b.WriteString("CREATE ")
 	if x.unique {
@@ -133,7 +170,7 @@ func (x *indexRel) definition() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(sql.QuoteIdent(x.table.cols[k.Column].Name))
+		b.WriteString(x.key(i))
 		if k.Desc {
 			b.WriteString(" DESC")
 		}
@@ -148,31 +185,59 @@ func (x *indexRel) definition() string {
 	if len(x.include) > 0 {
 		b.WriteByte(')')
 	}
+	if x.nullsEqual {
+		b.WriteString(" NULLS NOT DISTINCT")
+	}
+	for i, o := range x.options {
+		b.WriteString(map[bool]string{true: " WITH (", false: ", "}[i == 0] + o.Name + "=" + sql.QuoteLiteral(o.Value))
+	}
+	if len(x.options) > 0 {
+		b.WriteByte(')')
+	}
+	switch {
+	case x.where != "" && pretty:
+		b.WriteString(" WHERE " + x.where)
+	case x.where != "":
+		b.WriteString(" WHERE " + bracketed(x.where))
+	}
 	return b.String()
 }
 
-// IndexDefinition returns an index, or the index of a key, as CREATE INDEX.
-func IndexDefinition(s *Snapshot, oid uint32) (string, bool) {
+// IndexColumnText returns column i, counted from 1, of an index as CREATE INDEX
+// has it; ok is false if there is no such index.
+func IndexColumnText(s *Snapshot, oid uint32, i int) (text string, ok bool) {
+	for _, x := range indexes(s) {
+		if x.oid != oid {
+			continue
+		}
+		switch {
+		case i > len(x.keys)+len(x.include):
+			return "", true
+		case i > len(x.keys):
+			return sql.QuoteIdent(x.table.cols[x.include[i-1-len(x.keys)]].Name), true
+		}
+		return x.key(i - 1), true
+	}
+	return "", false
+}
+
+// IndexDefinition returns an index, or the index of a key, as CREATE INDEX; pretty:
+// with fewer brackets.
+func IndexDefinition(s *Snapshot, oid uint32, pretty bool) (string, bool) {
 	for _, x := range indexes(s) {
 		if x.oid == oid {
-			return x.definition(), true
+			return x.definition(pretty), true
 		}
 	}
 	return "", false
 }
 
-// KeyIndex finds the index behind a primary key or a unique constraint, which
-// is no object of its own: by OID, or by schema and name where oid is 0.
+// KeyIndex finds the index behind a key by which rows are stored, which is no
+// object of its own: by OID, or by schema and name where oid is 0.
 func KeyIndex(s *Snapshot, oid uint32, schema, name string) (found uint32, foundSchema, foundName string, ok bool) {
 	for _, t := range All[*Table](s) {
-		keys := t.Unique
-		if t.PrimaryKey != nil {
-			keys = append([]Key{*t.PrimaryKey}, keys...)
-		}
-		for _, k := range keys {
-			if oid != 0 && k.OID == oid || oid == 0 && t.Schema == schema && k.Name == name {
-				return k.OID, t.Schema, k.Name, true
-			}
+		if k := t.PrimaryKey; k != nil && (oid != 0 && k.OID == oid || oid == 0 && t.Schema == schema && k.Name == name) {
+			return k.OID, t.Schema, k.Name, true
 		}
 	}
 	return 0, "", "", false
@@ -193,8 +258,8 @@ func relationDefs() []def {
 			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation", fillAttribute},
 		{"pg_catalog.pg_attrdef", "oid adrelid adnum adbin", fillAttrdef},
 		{"pg_catalog.pg_namespace", "oid nspname nspowner", fillNamespace},
-		{"pg_catalog.pg_index", "indexrelid indrelid indnatts indnkeyatts indisunique indisprimary indimmediate indisvalid " +
-			"indisready indislive indkey indcollation indclass indoption", fillIndex},
+		{"pg_catalog.pg_index", "indexrelid indrelid indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary indimmediate indisvalid " +
+			"indisready indislive indkey indcollation indclass indoption indexprs indpred", fillIndex},
 		{"pg_catalog.pg_description", "objoid classoid objsubid description", fillDescription},
 		{"pg_catalog.pg_rewrite", "oid rulename ev_class ev_type ev_enabled is_instead ev_qual ev_action", fillRewrite},
 		{"pg_catalog.pg_depend", "classid objid objsubid refclassid refobjid refobjsubid deptype", fillDepend},
@@ -302,7 +367,12 @@ func fillIndex(c *Context, r *rows) {
 		var keys, options []int16
 		var collations, classes []int64
 		for _, k := range x.keys {
-			t := x.table.cols[k.Column].Type
+			var t types.T
+			if k.As != nil {
+				t = k.As.Type
+			} else {
+				t = x.table.cols[k.Column].Type
+			}
 			o := int16(0)
 			if k.Desc {
 				o |= 1
@@ -317,8 +387,14 @@ func fillIndex(c *Context, r *rows) {
 		for _, k := range x.include {
 			keys = append(keys, int16(k+1))
 		}
-		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.primary, true, true, true, true,
-			vector(keys...), vector(collations...), vector(classes...), vector(options...))
+		var exprs []string
+		for i, k := range x.keys {
+			if k.Column < 0 {
+				exprs = append(exprs, x.key(i))
+			}
+		}
+		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.nullsEqual, x.primary, true, true, true, true,
+			vector(keys...), vector(collations...), vector(classes...), vector(options...), orNull(strings.Join(exprs, ", ")), orNull(x.where))
 	}
 }
 
@@ -401,6 +477,9 @@ func fillDepend(c *Context, r *rows) {
 			r.add(classRelation, x.oid, 0, classConstraint, x.oid, 0, "i")
 		}
 		for _, k := range x.keys {
+			if k.Column < 0 {
+				continue
+			}
 			class := classRelation
 			if x.constraint {
 				class = classConstraint

@@ -23,10 +23,11 @@ func shop(t testing.TB) *Context {
 			{Name: "f", Type: types.TFloat8}, {Name: "g", Type: types.TInt8, Generated: "id * 2"},
 		},
 		PrimaryKey: &Key{OID: 16390, Name: "orders_pkey", Columns: []int{0}},
-		Unique:     []Key{{OID: 16391, Name: "orders_v_key", Columns: []int{2, 0}}},
 		Checks:     []Check{{OID: 16392, Name: "orders_n_check", Expr: "n > 0"}}}
 	for _, o := range []Object{
 		orders,
+		&Index{Head: Head{OID: 16391, Schema: "public", Name: "orders_v_key", Owner: "ann"}, Table: 16388, Unique: true, Constraint: true,
+			Keys: []IndexColumn{{Column: 2}, {Column: 0}}},
 		&Source{Head: Head{OID: 16400, Schema: "public", Name: "clicks"}, Columns: []Column{{Name: "at", Type: types.TTimestamptz}}},
 		&MatView{Head: Head{OID: 16401, Schema: "public", Name: "daily"}, Query: "SELECT id FROM orders", Columns: []Column{{Name: "id", Type: types.TInt4}}, DependsOn: []uint32{16388}},
 		&View{Head: Head{OID: 16402, Schema: "public", Name: "recent"}, Query: "SELECT id FROM orders;", Columns: []Column{{Name: "id", Type: types.TInt4}}, DependsOn: []uint32{16388}},
@@ -240,7 +241,7 @@ func TestSystemColumnTypes(t *testing.T) {
 
 func TestKeyIndex(t *testing.T) {
 	s := shop(t).Snapshot
-	if _, schema, name, ok := KeyIndex(s, 16391, "", ""); !ok || schema != "public" || name != "orders_v_key" {
+	if _, schema, name, ok := KeyIndex(s, 16390, "", ""); !ok || schema != "public" || name != "orders_pkey" {
 		t.Errorf("by OID: %s.%s, %v", schema, name, ok)
 	}
 	if oid, _, _, ok := KeyIndex(s, 0, "public", "orders_pkey"); !ok || oid != 16390 {

@@ -61,7 +61,7 @@ func viewDefs() []def {
 		}},
 		{"pg_catalog.pg_indexes", "schemaname tablename indexname indexdef", func(c *Context, r *rows) {
 			for _, x := range indexes(c.Snapshot) {
-				r.add(x.table.Schema, x.table.Name, x.name, x.definition())
+				r.add(x.table.Schema, x.table.Name, x.name, x.definition(false))
 			}
 		}},
 	}

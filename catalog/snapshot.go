@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -309,6 +311,18 @@ func (s *Snapshot) Indexes(oid uint32) []*Index {
 			out = append(out, i)
 		}
 	}
+	return out
+}
+
+// UniqueIndexes returns the unique indexes of a relation in OID order; nil: none.
+func (s *Snapshot) UniqueIndexes(oid uint32) []*Index {
+	var out []*Index
+	for _, id := range s.users[oid] {
+		if i, ok := s.byOID[id].(*Index); ok && i.Unique {
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Index) int { return cmp.Compare(a.OID, b.OID) })
 	return out
 }
 

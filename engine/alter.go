@@ -25,35 +25,51 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 	if snap.Builtin(o.Header().OID) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
 	}
+	if t, ok := o.(*catalog.Table); ok && shapesTable(st.Actions) {
+		return s.alterTable(ctx, pl, t, st.Actions)
+	}
 	for _, a := range st.Actions {
-		if a.Kind == sql.AlterRename || a.Kind == sql.AlterSetSchema {
-			if o, err = s.rename(ctx, o, a); err != nil {
-				return err
-			}
-			continue
-		}
 		switch a.Kind {
+		case sql.AlterRename, sql.AlterSetSchema:
+			o, err = s.rename(ctx, o, a)
 		case sql.AlterAddIdentity, sql.AlterSetIdentity, sql.AlterDropIdentity:
 			t, ok := catalog.Clone(o).(*catalog.Table)
 			if !ok {
 				return pgerr.New(pgerr.WrongObjectType, "ALTER action ALTER COLUMN ... IDENTITY cannot be performed on relation \"%s\"", o.Header().Name)
 			}
-			if err := s.alterIdentity(pl, t, a); err != nil {
-				return err
-			}
-			o = t
-			continue
+			o, err = t, s.alterIdentity(pl, t, a)
+		case sql.AlterOwner:
+			o = catalog.Clone(o)
+			o.Header().Owner = a.NewName
+			err = s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: o})
+		default:
+			err = pgerr.Unsupported("this form of ALTER "+strings.ToUpper(o.Kind().String()), "Create a new object and drop the old one.")
 		}
-		n, err := s.alterAction(pl, o, a)
 		if err != nil {
 			return err
 		}
-		if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n}); err != nil {
-			return err
-		}
-		o = n
 	}
 	return nil
+}
+
+// alterNames are the actions as errors name them.
+var alterNames = map[sql.AlterKind]string{
+	sql.AlterAddColumn: "ADD COLUMN", sql.AlterDropColumn: "DROP COLUMN", sql.AlterColumnType: "ALTER COLUMN ... SET DATA TYPE",
+	sql.AlterSetNotNull: "ALTER COLUMN ... SET NOT NULL", sql.AlterDropNotNull: "ALTER COLUMN ... DROP NOT NULL",
+	sql.AlterAddConstraint: "ADD CONSTRAINT", sql.AlterDropConstraint: "DROP CONSTRAINT", sql.AlterValidateConstraint: "VALIDATE CONSTRAINT",
+}
+
+// shapesTable reports whether the actions are about a table's columns and
+// constraints.
+func shapesTable(as []sql.AlterAction) bool {
+	for _, a := range as {
+		switch a.Kind {
+		case sql.AlterRename, sql.AlterSetSchema, sql.AlterOwner, sql.AlterAddIdentity, sql.AlterSetIdentity, sql.AlterDropIdentity,
+			sql.AlterSetOptions, sql.AlterResetOptions, sql.AlterOther:
+			return false
+		}
+	}
+	return true
 }
 
 // alterTarget finds the object of an ALTER. ALTER TABLE may name any relation for
@@ -68,43 +84,19 @@ func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Ob
 			return o, nil
 		}
 	}
+	o := snap.Lookup(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+	if st.Kind == "table" && o != nil && o.Kind() != catalog.KindTable && len(st.Actions) > 0 && alterNames[st.Actions[0].Kind] != "" {
+		return nil, pgerr.New(pgerr.WrongObjectType, "ALTER action %s cannot be performed on relation \"%s\"", alterNames[st.Actions[0].Kind], st.Name.Name).
+			WithDetail("This operation is not supported for %ss.", o.Kind())
+	}
 	o, err := s.dropTarget(snap, st.Kind, st.Name)
+	if pgerr.CodeOf(err) == pgerr.UndefinedTable {
+		return s.eng.cat.Current().Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+	}
 	if e := pgerr.From(err); err != nil && e.Hint != "" {
 		e.Hint = "Use ALTER " + strings.ToUpper(snap.Lookup(st.Name.Schema, st.Name.Name, s.expr.SearchPath).Kind().String()) + "."
 	}
 	return o, err
-}
-
-// alterAction returns the changed copy of an object.
-func (s *Session) alterAction(pl *planner.Planner, o catalog.Object, a sql.AlterAction) (catalog.Object, error) {
-	n := catalog.Clone(o)
-	h := n.Header()
-	switch a.Kind {
-	case sql.AlterOwner:
-		h.Owner = a.NewName
-		return n, nil
-	case sql.AlterSetDefault, sql.AlterDropDefault:
-		t, ok := n.(*catalog.Table)
-		if !ok {
-			break
-		}
-		i := catalog.ColumnIndex(t.Columns, a.Column)
-		if i < 0 {
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", a.Column, h.Name)
-		}
-		if c := t.Columns[i]; c.Identity != "" {
-			return nil, pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", c.Name, h.Name)
-		}
-		t.Columns[i].Default = ""
-		if a.Kind == sql.AlterSetDefault {
-			var err error
-			if t.Columns[i].Default, err = pl.BindDefault(t.Columns[i], a.Expr); err != nil {
-				return nil, err
-			}
-		}
-		return n, nil
-	}
-	return nil, pgerr.Unsupported("this form of ALTER "+strings.ToUpper(o.Kind().String()), "Create a new object and drop the old one.")
 }
 
 // refreshView is REFRESH MATERIALIZED VIEW, which has nothing to do: views are
@@ -223,7 +215,7 @@ func (s *Session) allRows(ctx context.Context, st *sql.Truncate) (*write, error)
 			return nil, err
 		}
 		if rows.Rows > 0 {
-			w.tables = append(w.tables, tableWrite{rel: t.OID, name: t.Name, key: storageKey(t), rows: rows})
+			w.tables = append(w.tables, tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: storageKey(t), rows: rows})
 		}
 	}
 	return w, nil

@@ -326,6 +326,9 @@ func (b *backfill) join(up *graph) error {
 	if err := b.cycle(true); err != nil {
 		return err
 	}
+	if err := b.job.eng.checkExisting(b.job.id); err != nil {
+		return err
+	}
 	for _, r := range b.job.rels {
 		if j := up.jobs[r]; j != nil && j.err() != nil {
 			return upstreamFailed(j)

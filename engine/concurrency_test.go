@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/streamdb/streamdb/pgerr"
 )
 
 // parallel runs f in n goroutines, each with a client of its own.
@@ -331,4 +333,56 @@ func TestViewUnderCreation(t *testing.T) {
 	close(hold)
 	c.exec("CREATE MATERIALIZED VIEW slow AS SELECT a FROM t")
 	c.want("SELECT a FROM slow ORDER BY a", "1\n2")
+}
+
+// TestUniqueUnderConcurrency: of many writers of the same values, one wins each,
+// alone and in blocks; the others get a duplicate key, or with ON CONFLICT nothing.
+func TestUniqueUnderConcurrency(t *testing.T) {
+	e := open(t, config(t.TempDir()))
+	c := connect(t, e)
+	c.exec("CREATE TABLE u (id int PRIMARY KEY, a int UNIQUE, b text)")
+	c.exec("CREATE UNIQUE INDEX u_b ON u (lower(b)) WHERE a < 1000")
+	c.exec("CREATE TABLE bag (a int UNIQUE)")
+	const writers, values = 4, 40
+	var won, bagWon [writers]int
+	var wg sync.WaitGroup
+	for w := range writers {
+		c := connect(t, e)
+		wg.Go(func() {
+			for v := range values {
+				err := c.try("INSERT INTO u VALUES (%d, %d, 'X%d')", w*1000+v, v, v)
+				if err == nil {
+					won[w]++
+				} else if pgerr.CodeOf(err) != pgerr.UniqueViolation {
+					t.Error(err)
+				}
+				c.exec("INSERT INTO u VALUES (%d, %d, 'x%d') ON CONFLICT DO NOTHING", 10000+w*1000+v, 500+v, 500+v)
+				c.exec("BEGIN")
+				err = c.try("INSERT INTO bag VALUES (%d)", v)
+				if end := c.try("COMMIT"); err == nil {
+					err = end
+				}
+				if err == nil {
+					bagWon[w]++
+				} else if pgerr.CodeOf(err) != pgerr.UniqueViolation {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sum := func(ns [writers]int) (n int) {
+		for _, x := range ns {
+			n += x
+		}
+		return n
+	}
+	if sum(won) != values || sum(bagWon) != values {
+		t.Errorf("%d and %d writers won %d values", sum(won), sum(bagWon), values)
+	}
+	for _, q := range []string{"SELECT count(*), count(DISTINCT a), count(DISTINCT lower(b)) FROM u", "SELECT count(*) + 40, count(DISTINCT a) + 40, 80 FROM bag"} {
+		if got := c.query(q); len(got) != 1 || got[0] != "80|80|80" {
+			t.Errorf("%s: %v", q, got)
+		}
+	}
 }

@@ -154,11 +154,7 @@ func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
 		tag := "COPY " + itoa(n)
 		n = 0
 		if s.tx.alone {
-			err := s.flushWrites(ctx)
-			if err == errConflict {
-				err = serializationFailure()
-			}
-			return nil, tag, err
+			return nil, tag, conflictError(s.flushWrites(ctx))
 		}
 		return nil, tag, nil
 	}

@@ -135,29 +135,46 @@ func (s *Session) place(h *catalog.Head, ifNotExists bool) (skip bool, err error
 }
 
 func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.CreateTable) error {
-	t, sequences, err := pl.BindCreateTable(st)
+	made, err := pl.BindCreateTable(st)
 	if err != nil {
 		return err
 	}
+	t := made.Table
 	if t.Connector != nil {
 		return pgerr.Unsupported("a table fed by a connector", "Use CREATE SOURCE, and a materialized view on it.")
 	}
 	if len(t.Watermarks) > 0 {
 		return pgerr.Unsupported("WATERMARK FOR", "Event-time windows are not there yet; leave the clause out.")
 	}
-	if len(t.Unique) > 0 {
-		return pgerr.Unsupported("a UNIQUE constraint", "Declare the columns as the PRIMARY KEY, or leave the constraint out.")
-	}
 	t.Definition = src.Text
 	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
 	s.eng.cat.Assign(t)
-	owned := s.ownSequences(t, sequences)
-	if err := s.eng.changeCatalog(&state.Commit{}, append([]catalog.Change{{Create: t}}, owned...)...); err != nil {
+	changes := append([]catalog.Change{{Create: t}}, s.ownSequences(t, made.Sequences)...)
+	for _, ix := range made.Indexes {
+		ix.Owner, ix.Table = t.Owner, t.OID
+		s.eng.cat.Assign(ix)
+		changes = append(changes, catalog.Change{Create: ix})
+	}
+	if err := s.eng.changeCatalog(&state.Commit{}, changes...); err != nil {
 		return err
 	}
-	g := s.eng.addTable(t.OID)
+	return s.eng.startTable(t, made.Indexes)
+}
+
+// startTable starts the graph of a new, empty table with its indexes.
+func (e *Engine) startTable(t *catalog.Table, indexes []*catalog.Index) error {
+	g := e.addTable(t.OID)
+	for _, ix := range indexes {
+		j, err := e.recoverJob(ix)
+		if err != nil {
+			return err
+		}
+		if j.err() == nil {
+			j.start()
+		}
+	}
 	go g.run()
 	return nil
 }
@@ -470,10 +487,19 @@ func (s *Session) drop(st *sql.Drop) error {
 		o, err := s.dropTarget(snap, st.Kind, t.Name)
 		if err != nil {
 			if st.IfExists && missing(err) {
-				s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", st.Kind, t.Name.Name))
+				kind, name := st.Kind, t.Name.Name
+				if sc := t.Name.Schema; sc != "" && snap.Schema(sc) == nil {
+					kind, name = "schema", sc
+				}
+				s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", kind, name))
 				continue
 			}
 			return err
+		}
+		if ix, ok := o.(*catalog.Index); ok && ix.Constraint {
+			t := snap.ByOID(ix.Table).Header().Name
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it", ix.Name, ix.Name, t).
+				WithHint("You can drop constraint %s on table %s instead.", ix.Name, t)
 		}
 		if o.Kind() == catalog.KindSchema && st.Cascade {
 			snap.Objects(func(x catalog.Object) {
@@ -601,6 +627,9 @@ func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (c
 		return nil, pgerr.New(pgerr.UndefinedObject, "secret \"%s\" does not exist", n.Name)
 	}
 	o := snap.Lookup(n.Schema, n.Name, s.expr.SearchPath)
+	if o == nil && n.Schema != "" && snap.Schema(n.Schema) == nil {
+		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", n.Schema)
+	}
 	if o == nil {
 		return nil, pgerr.New(pgerr.UndefinedTable, "%s \"%s\" does not exist", kind, n.Name)
 	}

@@ -59,8 +59,32 @@ func (w writing) bind(ts []types.T, args []types.Datum) (writing, error) {
 }
 
 // runWriting runs a statement that changes tables and returns its rows (nil:
-// none) and the number of rows that the main statement changed.
-func (s *Session) runWriting(ctx context.Context, w writing, ts []types.T, args []types.Datum) (*vec.Chunk, int64, error) {
+// none) and the number of rows that the main statement changed. A statement that
+// is its own transaction runs again when a concurrent write has come between, as
+// plan then gives it for the present catalog.
+func (s *Session) runWriting(ctx context.Context, plan func() (writing, []types.T, error), args []types.Datum) (*vec.Chunk, int64, error) {
+	for try := 0; ; try++ {
+		ret, n, err := s.writeOnce(ctx, plan, args)
+		if !errors.Is(err, errConflict) {
+			return ret, n, err
+		}
+		if try == dmlRetries || !s.tx.alone {
+			return nil, 0, conflictError(err)
+		}
+		if err := canceled(ctx); err != nil {
+			return nil, 0, err
+		}
+		s.tx.writes = nil
+	}
+}
+
+// writeOnce plans the statement, runs it, and commits if it is its own
+// transaction.
+func (s *Session) writeOnce(ctx context.Context, plan func() (writing, []types.T, error), args []types.Datum) (*vec.Chunk, int64, error) {
+	w, ts, err := plan()
+	if err != nil {
+		return nil, 0, err
+	}
 	if s.tx.readOnly {
 		return nil, 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", w.verb())
 	}
@@ -69,26 +93,14 @@ func (s *Session) runWriting(ctx context.Context, w writing, ts []types.T, args 
 			return nil, 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", d.Table.Name)
 		}
 	}
-	w, err := w.bind(ts, args)
-	if err != nil {
+	if w, err = w.bind(ts, args); err != nil {
 		return nil, 0, err
 	}
-	for try := 0; ; try++ {
-		ret, n, err := s.tryWriting(ctx, w)
-		if err != nil || !s.tx.alone {
-			return ret, n, err
-		}
+	ret, n, err := s.tryWriting(ctx, w)
+	if err == nil && s.tx.alone {
 		err = s.flushWrites(ctx)
-		if !errors.Is(err, errConflict) {
-			return ret, n, err
-		}
-		if try == dmlRetries {
-			return nil, 0, serializationFailure()
-		}
-		if err := canceled(ctx); err != nil {
-			return nil, 0, err
-		}
 	}
+	return ret, n, err
 }
 
 // bindDML returns the statement with its parameters as constants.
@@ -250,46 +262,54 @@ func (m *modify) insert(c *vec.Chunk) error {
 		return err
 	}
 	m.done = vec.NewChunk(c.Types(), c.Rows)
-	t := m.d.Table
-	w := m.r.s.staged(t)
+	w, err := m.r.s.staged(m.d.Table)
+	if err != nil {
+		return err
+	}
+	w.lenient = w.lenient || m.d.Conflict != nil
 	touched := map[string]bool{}
-	var key []byte
 	for i := range c.Rows {
-		if w.key != nil {
-			key = vec.AppendKey(key[:0], c, w.key, nil, nil, i)
-			cur, err := m.r.current(w, key)
-			if err != nil {
+		steps, each := w.copies(c.Weight(i))
+		for range steps {
+			if err := m.insertOne(w, c, i, each, touched); err != nil {
 				return err
 			}
-			if cur != nil {
-				if m.d.Conflict == nil {
-					return duplicateKey(t, c, i)
-				}
-				if m.d.Conflict.Nothing {
-					continue
-				}
-				if touched[string(key)] {
-					return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
-						WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
-				}
-				touched[string(key)] = true
-				if err := m.upsert(w, cur, c, i); err != nil {
-					return err
-				}
-				continue
-			}
-			touched[string(key)] = true
 		}
-		n := c.Weight(i)
-		w.add(c, i, n)
-		m.n += n
-		m.done.AppendFrom(c, i, n)
 	}
 	return nil
 }
 
+// insertOne stages a new row, or does what ON CONFLICT says. touched are the rows
+// that the statement has made, which it must not change again.
+func (m *modify) insertOne(w *tableWrite, c *vec.Chunk, i int, n int64, touched map[string]bool) error {
+	t, on := m.d.Table, m.d.Conflict
+	if on != nil {
+		k, err := m.r.conflicting(t, w, on.Arbiters, c, i)
+		switch {
+		case err != nil:
+			return err
+		case k != nil && on.Nothing:
+			return nil
+		case k != nil && touched[string(k.row)]:
+			return pgerr.New(pgerr.CardinalityViolation, "ON CONFLICT DO UPDATE command cannot affect row a second time").
+				WithHint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+		case k != nil:
+			return m.upsert(w, k.row, c, i, touched)
+		}
+	}
+	if err := m.r.insertRow(t, w, c, i, n); err != nil {
+		return err
+	}
+	if on != nil {
+		touched[string(vec.AppendRow(nil, c, nil, i))] = true
+	}
+	m.n += n
+	m.done.AppendFrom(c, i, n)
+	return nil
+}
+
 // upsert changes the existing row as ON CONFLICT DO UPDATE says.
-func (m *modify) upsert(w *tableWrite, cur []byte, c *vec.Chunk, i int) error {
+func (m *modify) upsert(w *tableWrite, cur []byte, c *vec.Chunk, i int, touched map[string]bool) error {
 	old := vec.NewChunk(columnTypes(m.d.Table.Columns), 1)
 	if _, err := vec.DecodeRow(old, nil, cur); err != nil {
 		return err
@@ -326,6 +346,7 @@ func (m *modify) upsert(w *tableWrite, cur []byte, c *vec.Chunk, i int) error {
 	if err := m.replace(w, old, fresh); err != nil {
 		return err
 	}
+	touched[string(vec.AppendRow(nil, fresh, nil, 0))] = true
 	m.n++
 	m.done.AppendFrom(fresh, 0, 1)
 	return nil
@@ -335,21 +356,17 @@ func (m *modify) upsert(w *tableWrite, cur []byte, c *vec.Chunk, i int) error {
 // free by then.
 func (m *modify) replace(w *tableWrite, old, fresh *vec.Chunk) error {
 	for i := range old.Rows {
-		w.add(old, i, -old.Weight(i))
+		if err := w.add(old, i, -old.Weight(i)); err != nil {
+			return err
+		}
 	}
-	var key []byte
 	for i := range fresh.Rows {
-		if w.key != nil {
-			key = vec.AppendKey(key[:0], fresh, w.key, nil, nil, i)
-			cur, err := m.r.current(w, key)
-			if err != nil {
+		steps, each := w.copies(old.Weight(i))
+		for range steps {
+			if err := m.r.insertRow(m.d.Table, w, fresh, i, each); err != nil {
 				return err
 			}
-			if cur != nil {
-				return duplicateKey(m.d.Table, fresh, i)
-			}
 		}
-		w.add(fresh, i, old.Weight(i))
 	}
 	return nil
 }
@@ -365,7 +382,11 @@ func (m *modify) update(c *vec.Chunk) error {
 	if err := m.check(fresh); err != nil {
 		return err
 	}
-	if err := m.replace(m.r.s.staged(m.d.Table), old, fresh); err != nil {
+	w, err := m.r.s.staged(m.d.Table)
+	if err != nil {
+		return err
+	}
+	if err := m.replace(w, old, fresh); err != nil {
 		return err
 	}
 	m.count(c)
@@ -378,10 +399,15 @@ func (m *modify) delete(c *vec.Chunk) error {
 	if err != nil {
 		return err
 	}
-	w := m.r.s.staged(m.d.Table)
+	w, err := m.r.s.staged(m.d.Table)
+	if err != nil {
+		return err
+	}
 	old := columns(c, 0, m.nc)
 	for i := range c.Rows {
-		w.add(old, i, -c.Weight(i))
+		if err := w.add(old, i, -c.Weight(i)); err != nil {
+			return err
+		}
 	}
 	m.count(c)
 	m.done = c
@@ -444,7 +470,11 @@ func (m *modify) changed(key string, c *vec.Chunk, i int) (bool, error) {
 	if len(m.r.with) == 0 {
 		return false, nil
 	}
-	cur, err := m.r.current(m.r.s.staged(m.d.Table), []byte(key))
+	w, err := m.r.s.staged(m.d.Table)
+	if err != nil {
+		return false, err
+	}
+	cur, err := m.r.current(w, []byte(key))
 	return !bytes.Equal(cur, vec.AppendRow(nil, c, nil, i)), err
 }
 
@@ -456,7 +486,11 @@ func (m *modify) stored(row string) (int64, error) {
 		return 0, err
 	}
 	if m.now == nil {
-		m.now = netRows(m.r.s.staged(m.d.Table).rows)
+		w, err := m.r.s.staged(m.d.Table)
+		if err != nil {
+			return 0, err
+		}
+		m.now = netRows(w.rows)
 		m.before = m.now
 		if len(m.r.with) > 0 {
 			m.before = nil

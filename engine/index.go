@@ -2,34 +2,49 @@ package engine
 
 import (
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/types"
 )
 
 // An index is a job like a materialized view: it stores the rows of its relation
-// once more, under a key that begins with the indexed columns. It commits with
-// the relation's epochs, so a read by the index sees what a read of the relation
-// sees.
+// once more, under a key that begins with the indexed columns, followed by the
+// values of the keys that are expressions. It commits with the relation's epochs,
+// so a read by the index sees what a read of the relation sees. A unique index is
+// enforced by the graph before an epoch begins, see unique.go.
 
-// indexKey returns the storage key of an index: the indexed columns, then what
-// the relation's own key adds. Without one the key is not unique, and the rows
-// are counted.
+// indexPlanner binds what the catalog stores of indexes. Their expressions are
+// immutable, so no session matters.
+func indexPlanner(snap *catalog.Snapshot) *planner.Planner {
+	return &planner.Planner{Cat: snap, Session: &expr.Session{}}
+}
+
+// indexKey returns the storage key of an index, over its stored rows.
 func indexKey(ix *catalog.Index, rel catalog.Relation) []int {
-	var key []int
-	seen := map[int]bool{}
-	add := func(k int) {
-		if !seen[k] {
-			seen[k] = true
-			key = append(key, k)
+	var keys []int
+	n := len(rel.Cols())
+	for _, k := range ix.Keys {
+		if k.Column >= 0 {
+			keys = append(keys, k.Column)
+		} else {
+			keys = append(keys, n)
+			n++
 		}
 	}
+	return planner.IndexKey(keys, storageKey(rel))
+}
+
+// indexTypes are the types of the columns that an index stores.
+func indexTypes(ix *catalog.Index, rel catalog.Relation) []types.T {
+	ts := columnTypes(rel.Cols())
 	for _, k := range ix.Keys {
-		add(k.Column)
+		if k.As != nil {
+			ts = append(ts, k.As.Type)
+		}
 	}
-	for _, k := range storageKey(rel) {
-		add(k)
-	}
-	return key
+	return ts
 }
 
 // planIndex is the dataflow of an index.
@@ -38,34 +53,22 @@ func planIndex(snap *catalog.Snapshot, ix *catalog.Index) (plan.Node, error) {
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedTable, "the relation of index \"%s\" does not exist", ix.Name)
 	}
-	kind := plan.RelTable
-	if rel.Kind() == catalog.KindMatView {
-		kind = plan.RelView
-	}
-	s := &plan.Scan{Rel: ix.Table, Name: rel.Header().Name, Kind: kind}
-	if key := storageKey(rel); key != nil {
-		s.P.Keys = [][]int{key}
-	}
-	for i, c := range rel.Cols() {
-		s.Cols = append(s.Cols, i)
-		s.Out = append(s.Out, plan.Column{Name: c.Name, Typ: c.Type})
-	}
-	return &plan.Materialize{Input: s, Rel: ix.OID, Key: indexKey(ix, rel), Ordered: storageKey(rel) == nil}, nil
+	return indexPlanner(snap).PlanIndex(ix, storageKey(rel))
 }
 
-// indexFor returns the index a scan is to read by; nil when it has none or the
-// index has failed, so that the relation itself must be read.
+// indexFor returns the index a scan is to read by; nil when it has none, or the
+// index is not complete yet or has failed, so that the relation itself must be
+// read.
 func (r *run) indexFor(s *plan.Scan) *catalog.Index {
 	ix, ok := r.cat.ByOID(s.Index).(*catalog.Index)
-	if !ok {
-		return nil
-	}
-	e := r.s.eng
-	e.mu.RLock()
-	j := e.jobs[ix.OID]
-	e.mu.RUnlock()
-	if j == nil || j.err() != nil {
+	if !ok || !r.s.eng.indexComplete(ix.OID) {
 		return nil
 	}
 	return ix
+}
+
+// indexComplete reports whether an index holds all rows of its relation.
+func (e *Engine) indexComplete(oid uint32) bool {
+	j := e.jobOf(oid)
+	return j != nil && j.err() == nil && !j.creating.Load()
 }

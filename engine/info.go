@@ -134,95 +134,16 @@ func (i info) ViewDef(oid uint32, _ bool) (string, bool) {
 
 // IndexDef implements expr.CatalogInfo: of an index, or of the index behind a
 // primary key; column 0 is the whole definition.
-func (i info) IndexDef(oid uint32, column int, _ bool) (string, bool) {
-	name, rel, cols, unique := i.index(oid)
-	if rel == nil {
-		return "", false
-	}
+func (i info) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 	if column > 0 {
-		if column > len(cols) {
-			return "", true
-		}
-		return sql.QuoteIdent(cols[column-1]), true
+		return catalog.IndexColumnText(i.snap, oid, column)
 	}
-	var b strings.Builder
-	b.WriteString("CREATE ")
-	if unique {
-		b.WriteString("UNIQUE ")
-	}
-	b.WriteString("INDEX " + sql.QuoteIdent(name) + " ON " + sql.QuoteIdent(rel.Header().Schema) + "." + sql.QuoteIdent(rel.Header().Name) + " USING btree (")
-	for k, c := range cols {
-		if k > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(sql.QuoteIdent(c))
-	}
-	return b.String() + ")", true
-}
-
-func (i info) index(oid uint32) (name string, rel catalog.Relation, cols []string, unique bool) {
-	if ix, ok := i.snap.ByOID(oid).(*catalog.Index); ok {
-		r, ok := i.snap.ByOID(ix.Table).(catalog.Relation)
-		if !ok {
-			return "", nil, nil, false
-		}
-		for _, k := range ix.Keys {
-			cols = append(cols, r.Cols()[k.Column].Name)
-		}
-		return ix.Name, r, cols, ix.Unique
-	}
-	for _, t := range catalog.All[*catalog.Table](i.snap) {
-		for _, k := range keysOf(t) {
-			if k.OID == oid {
-				return k.Name, t, keyNames(t, k), true
-			}
-		}
-	}
-	return "", nil, nil, false
-}
-
-func keysOf(t *catalog.Table) []*catalog.Key {
-	var ks []*catalog.Key
-	if t.PrimaryKey != nil {
-		ks = append(ks, t.PrimaryKey)
-	}
-	for k := range t.Unique {
-		ks = append(ks, &t.Unique[k])
-	}
-	return ks
-}
-
-func keyNames(t *catalog.Table, k *catalog.Key) (out []string) {
-	for _, c := range k.Columns {
-		out = append(out, t.Columns[c].Name)
-	}
-	return out
+	return catalog.IndexDefinition(i.snap, oid, pretty)
 }
 
 // ConstraintDef implements expr.CatalogInfo.
-func (i info) ConstraintDef(oid uint32, _ bool) (string, bool) {
-	for _, t := range catalog.All[*catalog.Table](i.snap) {
-		for _, k := range keysOf(t) {
-			if k.OID != oid {
-				continue
-			}
-			kind := "UNIQUE"
-			if k == t.PrimaryKey {
-				kind = "PRIMARY KEY"
-			}
-			var cols []string
-			for _, c := range keyNames(t, k) {
-				cols = append(cols, sql.QuoteIdent(c))
-			}
-			return kind + " (" + strings.Join(cols, ", ") + ")", true
-		}
-		for _, c := range t.Checks {
-			if c.OID == oid {
-				return "CHECK ((" + c.Expr + "))", true
-			}
-		}
-	}
-	return "", false
+func (i info) ConstraintDef(oid uint32, pretty bool) (string, bool) {
+	return catalog.ConstraintDefinition(i.snap, oid, pretty)
 }
 
 // ColumnDefault implements expr.CatalogInfo.

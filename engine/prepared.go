@@ -134,15 +134,39 @@ func (p *prepared) Bind(ctx context.Context, args []types.Datum) (wire.Portal, e
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
 	if (p.query != nil || p.dml != nil) && p.cat != p.s.eng.cat.Current() {
-		old := p.cols
-		if err := p.analyse(ctx); err != nil {
+		if err := p.analyseAgain(ctx); err != nil {
 			return nil, err
-		}
-		if !sameColumns(old, p.cols) {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
 		}
 	}
 	return &portal{p: p, args: args}, nil
+}
+
+// analyseAgain plans the statement for the present catalog.
+func (p *prepared) analyseAgain(ctx context.Context) error {
+	old := p.cols
+	if err := p.analyse(ctx); err != nil {
+		return err
+	}
+	if !sameColumns(old, p.cols) {
+		return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+	}
+	return nil
+}
+
+// writing returns the plan of a statement that changes tables, each time for the
+// catalog as it is then.
+func (p *prepared) writing(ctx context.Context) func() (writing, []types.T, error) {
+	return func() (writing, []types.T, error) {
+		if p.cat != p.s.eng.cat.Current() {
+			if err := p.analyseAgain(ctx); err != nil {
+				return writing{}, nil, err
+			}
+		}
+		if p.query != nil {
+			return writing{with: p.query.With, query: p.query.Root}, p.params, nil
+		}
+		return writing{with: p.dml.With, main: p.dml}, p.params, nil
+	}
 }
 
 func sameColumns(a, b []wire.Column) bool {
@@ -230,7 +254,7 @@ func (o *portal) start(ctx context.Context) error {
 	switch {
 	case p.query != nil && len(p.query.With) > 0:
 		defer cancel()
-		res, _, err := p.s.runWriting(ctx, writing{with: p.query.With, query: p.query.Root}, p.params, o.args)
+		res, _, err := p.s.runWriting(ctx, p.writing(ctx), o.args)
 		o.rows, o.tag = once(res), p.queryTag
 		return err
 	case p.query != nil:
@@ -267,7 +291,7 @@ func (o *portal) start(ctx context.Context) error {
 		return nil
 	case p.dml != nil:
 		defer cancel()
-		res, n, err := p.s.runWriting(ctx, writing{with: p.dml.With, main: p.dml}, p.params, o.args)
+		res, n, err := p.s.runWriting(ctx, p.writing(ctx), o.args)
 		if err != nil {
 			return err
 		}

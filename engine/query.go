@@ -196,6 +196,7 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 			all.Index, all.Prefix, all.Lo, all.Hi = 0, nil, nil, nil
 			return r.scanStored(&all, o, f)
 		}
+		ts = indexTypes(ix, o)
 		if rel, key = ix.OID, indexKey(ix, o); form == formBag {
 			form = formOrdered
 		}
@@ -299,7 +300,11 @@ func (r *run) appendKeyPart(dst []byte, t types.T, e expr.Expr) (key []byte, emp
 // added do not matter here. The weights of a bag's rows are lessened.
 func minus(own *tableWrite, f func(*vec.Chunk) error) func(*vec.Chunk) error {
 	net := netRows(own.rows)
+	width := len(own.rows.Cols)
 	return func(c *vec.Chunk) error {
+		if len(c.Cols) > width { // by an index, which has more columns behind
+			c = columns(c, 0, width)
+		}
 		out := vec.NewChunk(c.Types(), c.Rows)
 		var row []byte
 		for i := range c.Rows {

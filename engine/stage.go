@@ -2,60 +2,94 @@ package engine
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
 
-// staged returns the transaction's write of a table, making it if needed.
-func (s *Session) staged(t *catalog.Table) *tableWrite {
+// staged returns the transaction's write of a table, making it if needed. The
+// table must not have changed since the transaction wrote to it first.
+func (s *Session) staged(t *catalog.Table) (*tableWrite, error) {
 	for _, w := range s.tx.writes {
 		if w.rel == t.OID {
-			return w
+			if w.revision != t.Revision {
+				return nil, errConflict
+			}
+			return w, nil
 		}
 	}
-	w := &tableWrite{rel: t.OID, name: t.Name, key: storageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16)}
+	us, err := uniqueIndexes(s.eng.cat.Current(), t)
+	if err != nil {
+		return nil, err
+	}
+	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: storageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16)}
+	for _, u := range us {
+		w.unique = append(w.unique, &uniqueKeys{u, map[string][]byte{}})
+	}
 	s.tx.writes = append(s.tx.writes, w)
-	return w
+	return w, nil
 }
 
 // add stages row i of c with weight w.
-func (w *tableWrite) add(c *vec.Chunk, i int, n int64) {
-	w.rows.AppendFrom(c, i, n)
-	if w.key == nil {
-		return
+func (w *tableWrite) add(c *vec.Chunk, i int, n int64) error {
+	if err := w.index(); err != nil {
+		return err
 	}
-	w.index()
+	w.rows.AppendFrom(c, i, n)
+	for _, u := range w.unique {
+		if err := u.note(c, i, n); err != nil {
+			return err
+		}
+	}
+	if w.key == nil {
+		return nil
+	}
 	k := string(vec.AppendKey(nil, c, w.key, nil, nil, i))
 	if n > 0 {
 		w.keys[k] = vec.AppendRow(nil, c, nil, i)
 	} else {
 		w.keys[k] = nil
 	}
+	return nil
 }
 
-// index builds the map from keys to what the transaction made of them.
-func (w *tableWrite) index() {
+// index builds the maps from keys to what the transaction made of them.
+func (w *tableWrite) index() error {
 	if w.keys != nil {
-		return
+		return nil
 	}
 	w.keys = map[string][]byte{}
+	for _, u := range w.unique {
+		clear(u.rows)
+	}
 	for i := range w.rows.Rows {
+		for _, u := range w.unique {
+			if err := u.note(w.rows, i, w.rows.Weight(i)); err != nil {
+				return err
+			}
+		}
+		if w.key == nil {
+			continue
+		}
 		k := string(vec.AppendKey(nil, w.rows, w.key, nil, nil, i))
 		w.keys[k] = nil
 		if w.rows.Weight(i) > 0 {
 			w.keys[k] = vec.AppendRow(nil, w.rows, nil, i)
 		}
 	}
+	return nil
 }
 
 // current returns the stored row of a key as the transaction sees it; nil: none.
 func (r *run) current(w *tableWrite, key []byte) ([]byte, error) {
-	w.index()
+	if err := w.index(); err != nil {
+		return nil, err
+	}
 	if v, ok := w.keys[string(key)]; ok {
 		return v, nil
 	}
@@ -66,17 +100,56 @@ func (r *run) current(w *tableWrite, key []byte) ([]byte, error) {
 	return bytes.Clone(v), nil
 }
 
-// duplicateKey is the error of a second row with a key.
-func duplicateKey(t *catalog.Table, c *vec.Chunk, i int) error {
+// duplicateKey is the error of a second row with a storage key.
+func duplicateKey(t *catalog.Table, c *vec.Chunk, i int) *pgerr.Error {
 	var names, vals []string
 	for _, k := range t.PrimaryKey.Columns {
 		names = append(names, sql.QuoteIdent(t.Columns[k].Name))
-		vals = append(vals, string(types.AppendText(nil, c.Cols[k].Type(), c.Cols[k].Datum(i), &types.Options{})))
+		vals = append(vals, datumText(c.Cols[k], i))
 	}
 	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"%s\"", t.PrimaryKey.Name).
 		WithDetail("Key (%s)=(%s) already exists.", strings.Join(names, ", "), strings.Join(vals, ", "))
 	e.Schema, e.Table, e.Constraint = t.Schema, t.Name, t.PrimaryKey.Name
 	return e
+}
+
+// conflict is a row that has a key of a row about to be stored.
+type conflict struct {
+	row []byte
+	err *pgerr.Error // that the key is taken
+}
+
+// conflicting returns the first row that has a key of row i of c, as the
+// transaction sees it; nil: none. keys are those to look at: of planner.StorageKey
+// or a unique index; nil: all.
+func (r *run) conflicting(t *catalog.Table, w *tableWrite, keys []uint32, c *vec.Chunk, i int) (*conflict, error) {
+	if w.key != nil && (keys == nil || slices.Contains(keys, planner.StorageKey)) {
+		cur, err := r.current(w, vec.AppendKey(nil, c, w.key, nil, nil, i))
+		if err != nil {
+			return nil, err
+		}
+		if cur != nil {
+			return &conflict{cur, duplicateKey(t, c, i)}, nil
+		}
+	}
+	if len(w.unique) > 0 {
+		if err := w.index(); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range w.unique {
+		if keys != nil && !slices.Contains(keys, u.ix.OID) {
+			continue
+		}
+		row, err := r.holder(u, c, i)
+		if err != nil {
+			return nil, err
+		}
+		if row != nil {
+			return &conflict{row, u.duplicate(c, i)}, nil
+		}
+	}
+	return nil, nil
 }
 
 // checkNotNull refuses NULLs in the given columns of rows about to be stored.
@@ -99,22 +172,40 @@ func checkNotNull(t *catalog.Table, cols []int, c *vec.Chunk) error {
 	return nil
 }
 
-// insertRows stages new rows; an existing key is an error.
+// insertRow stages a new row; a key that is taken is an error.
+func (r *run) insertRow(t *catalog.Table, w *tableWrite, c *vec.Chunk, i int, n int64) error {
+	k, err := r.conflicting(t, w, nil, c, i)
+	if err != nil {
+		return err
+	}
+	if k != nil {
+		return k.err
+	}
+	return w.add(c, i, n)
+}
+
+// copies returns in how many steps a row that comes n times is stored, and how
+// often each time: a row of a table with keys is stored once, and then again.
+func (w *tableWrite) copies(n int64) (steps, each int64) {
+	if w.key == nil && len(w.unique) == 0 {
+		return 1, n
+	}
+	return n, 1
+}
+
+// insertRows stages new rows.
 func (r *run) insertRows(t *catalog.Table, c *vec.Chunk) error {
-	w := r.s.staged(t)
-	var key []byte
+	w, err := r.s.staged(t)
+	if err != nil {
+		return err
+	}
 	for i := range c.Rows {
-		if w.key != nil {
-			key = vec.AppendKey(key[:0], c, w.key, nil, nil, i)
-			cur, err := r.current(w, key)
-			if err != nil {
+		steps, each := w.copies(c.Weight(i))
+		for range steps {
+			if err := r.insertRow(t, w, c, i, each); err != nil {
 				return err
 			}
-			if cur != nil {
-				return duplicateKey(t, c, i)
-			}
 		}
-		w.add(c, i, c.Weight(i))
 	}
 	return nil
 }

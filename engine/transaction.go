@@ -85,8 +85,8 @@ func (s *Session) flushWrites(ctx context.Context) error {
 	}
 	s.tx.writes = nil
 	err := s.eng.commitWrite(ctx, w)
-	if err == errConflict && !s.tx.alone {
-		return serializationFailure()
+	if !s.tx.alone {
+		return conflictError(err)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
@@ -25,8 +26,14 @@ type write struct {
 type tableWrite struct {
 	rel  uint32
 	name string
-	key  []int // storage key columns; nil: none
-	rows *vec.Chunk
+	// revision is that of the table for which the rows were checked.
+	revision uint32
+	key      []int // storage key columns; nil: none
+	rows     *vec.Chunk
+	// lenient: some of the rows are there because a key was found free (ON CONFLICT),
+	// so a key that is taken by now is a conflict, not an error.
+	lenient bool
+	unique  []*uniqueKeys
 	// keys is, for a keyed table inside a transaction, what became of each key
 	// written: its row, or nil; built when first needed.
 	keys map[string][]byte
@@ -38,6 +45,19 @@ var errConflict = errors.New("engine: a concurrent write changed the rows read")
 func serializationFailure() error {
 	return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to concurrent update").
 		WithHint("Run the transaction again.")
+}
+
+// conflictError is what a client gets for a conflict: a duplicate key as such,
+// anything else as a reason to run the transaction again.
+func conflictError(err error) error {
+	var d duplicateError
+	switch {
+	case errors.As(err, &d):
+		return d.err
+	case errors.Is(err, errConflict):
+		return serializationFailure()
+	}
+	return err
 }
 
 // overlay holds what an epoch's writes make of a table's keys.
@@ -97,6 +117,9 @@ func (g *graph) apply(ws []*write, c *state.Commit) []*write {
 		}
 	}
 	for rel, o := range ov {
+		if g.tables[rel] == nil {
+			continue // the keys of a unique index, which its job stores
+		}
 		rb := state.NewRowBatch(rel)
 		for k, v := range o.vals {
 			if v == nil {
@@ -129,10 +152,19 @@ func sendChunked(out interface{ Send(*vec.Chunk) error }, c *vec.Chunk, rows int
 }
 
 func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog) error {
+	snap := g.eng.cat.Current()
 	for i := range w.tables {
 		t := &w.tables[i]
-		if g.tables[t.rel] == nil || g.eng.lookupGraph(t.rel) == nil {
+		table, ok := snap.ByOID(t.rel).(*catalog.Table)
+		if !ok || g.tables[t.rel] == nil || g.eng.lookupGraph(t.rel) == nil {
 			return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", t.name)
+		}
+		if table.Revision != t.revision {
+			return errConflict
+		}
+		us, err := g.uniques(snap, table)
+		if err != nil {
+			return err
 		}
 		o := ov[t.rel]
 		if o == nil {
@@ -145,18 +177,22 @@ func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, u
 			ov[t.rel] = o
 		}
 		*undo = slices.Grow(*undo, t.rows.Rows)
-		check := validateBag
 		if o.keyed {
-			check = validateKeyed
+			err = validateKeyed(sn, table, t, o, undo)
+		} else {
+			err = validateBag(sn, t, o, undo)
 		}
-		if err := check(sn, t, o, undo); err != nil {
+		if err == nil {
+			err = g.checkUnique(sn, t, us, ov, undo)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func validateKeyed(sn *state.Snapshot, t *tableWrite, o *overlay, undo *undoLog) error {
+func validateKeyed(sn *state.Snapshot, table *catalog.Table, t *tableWrite, o *overlay, undo *undoLog) error {
 	var key, row []byte
 	for i := range t.rows.Rows {
 		key = vec.AppendKey(key[:0], t.rows, t.key, nil, nil, i)
@@ -178,6 +214,8 @@ func validateKeyed(sn *state.Snapshot, t *tableWrite, o *overlay, undo *undoLog)
 			o.vals[k] = bytes.Clone(row)
 		case w == -1 && cur != nil && bytes.Equal(cur, row):
 			o.vals[k] = nil
+		case w == 1 && !t.lenient:
+			return duplicateError{duplicateKey(table, t.rows, i)}
 		default:
 			return errConflict
 		}

@@ -25,58 +25,67 @@ func (b *binder) head(name sql.Name) (catalog.Head, error) {
 	return h, nil
 }
 
+// NewTable is what CREATE TABLE makes. The sequences are those of serial and
+// identity columns, without OIDs and, unless one was given, names; the columns do
+// not refer to them yet. The indexes are those of UNIQUE constraints, which do not
+// refer to the table yet.
+type NewTable struct {
+	Table     *catalog.Table
+	Sequences []*catalog.Sequence
+	Indexes   []*catalog.Index
+}
+
 // BindCreateTable makes the catalog object of CREATE TABLE. CREATE TABLE AS gives
 // the columns of its query; running it is the caller's. Options are checked by
-// the connector. The sequences are those of serial and identity columns, without
-// OIDs and, unless one was given, names; the columns do not refer to them yet.
-func (p *Planner) BindCreateTable(s *sql.CreateTable) (*catalog.Table, []*catalog.Sequence, error) {
+// the connector.
+func (p *Planner) BindCreateTable(s *sql.CreateTable) (*NewTable, error) {
 	b := p.newBinder(false)
 	if s.Temp {
-		return nil, nil, b.unsupported(s, "a temporary table", "Create a table, and drop it when you are done.")
+		return nil, b.unsupported(s, "a temporary table", "Create a table, and drop it when you are done.")
 	}
 	h, err := b.head(s.Name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t := &catalog.Table{Head: h, AppendOnly: s.AppendOnly, OnConflict: s.OnConflict, FromTable: s.FromTable, Definition: sql.Format(s)}
 	if s.Query != nil {
 		q, err := p.PlanQuery(s.Query)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		cols, err := outputNames(q.Columns, s.ColumnNames)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, c := range cols {
 			t.Columns = append(t.Columns, catalog.Column{Name: c.Name, Type: c.Typ})
 		}
-		return t, nil, nil
+		return &NewTable{Table: t}, nil
 	}
-	r := &relationBinder{b: b, name: h.Name, def: &s.RelationDef}
+	r := &relationBinder{b: b, name: h.Name, schema: h.Schema, def: &s.RelationDef}
 	if err := r.like(s.Like); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := r.bind(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	t.Columns, t.PrimaryKey, t.Unique, t.Checks, t.Watermarks = r.columns, r.primary, r.unique, r.checks, r.watermarks
+	t.Columns, t.PrimaryKey, t.Checks, t.Watermarks = r.columns, r.primary, r.checks, r.watermarks
 	t.Connector = connectorOf(s.Options, s.Format)
 	if t.AppendOnly && t.PrimaryKey != nil {
-		return nil, nil, pgerr.New(pgerr.InvalidTableDefinition, "an append-only table cannot have a primary key").At(b.at(s))
+		return nil, pgerr.New(pgerr.InvalidTableDefinition, "an append-only table cannot have a primary key").At(b.at(s))
 	}
 	if s.FromSource != nil {
 		o, err := b.relation(*s.FromSource, *s.FromSource)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		src, ok := o.(*catalog.Source)
 		if !ok {
-			return nil, nil, b.errAt(*s.FromSource, pgerr.WrongObjectType, "\"%s\" is not a source", o.Header().Name)
+			return nil, b.errAt(*s.FromSource, pgerr.WrongObjectType, "\"%s\" is not a source", o.Header().Name)
 		}
 		t.FromSource = src.OID
 	}
-	return t, r.sequences, nil
+	return &NewTable{Table: t, Sequences: r.sequences, Indexes: r.indexes}, nil
 }
 
 // BindCreateSource makes the catalog object of CREATE SOURCE.
@@ -90,7 +99,7 @@ func (p *Planner) BindCreateSource(s *sql.CreateSource) (*catalog.Source, error)
 	if err := r.bind(); err != nil {
 		return nil, err
 	}
-	if len(r.checks) > 0 || len(r.unique) > 0 {
+	if len(r.checks) > 0 || len(r.indexes) > 0 {
 		return nil, b.unsupported(s, "a CHECK or UNIQUE constraint of a source", "Filter the rows in a materialized view.")
 	}
 	src := &catalog.Source{Head: h, Columns: r.columns, PrimaryKey: r.primary, Watermarks: r.watermarks, Wildcard: s.Wildcard,
@@ -134,11 +143,13 @@ func connectorOf(os []sql.Option, f *sql.FormatSpec) *catalog.Connector {
 type relationBinder struct {
 	b          *binder
 	name       string
+	schema     string
+	altered    *catalog.Table // the table of ALTER TABLE; nil: a new one
 	def        *sql.RelationDef
 	source     bool
 	columns    []catalog.Column
 	primary    *catalog.Key
-	unique     []catalog.Key
+	indexes    []*catalog.Index
 	checks     []catalog.Check
 	watermarks []catalog.Watermark
 	sequences  []*catalog.Sequence
@@ -182,6 +193,7 @@ func (r *relationBinder) bind() error {
 			return err
 		}
 	}
+	r.nameIndexes()
 	for _, w := range r.def.Watermarks {
 		i := catalog.ColumnIndex(r.columns, w.Column)
 		if i < 0 {
@@ -227,7 +239,7 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 	if err := CheckColumn(c.Name, t); err != nil {
 		return b.placed(err, c)
 	}
-	col := catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.PrimaryKey || c.Identity != "", Identity: c.Identity}
+	col := catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.IsPrimaryKey() || c.Identity != "", Identity: c.Identity}
 	if c.Path != nil {
 		if r.def.Format == nil {
 			return b.errAt(c.Path, pgerr.InvalidTableDefinition, "column \"%s\" has a path, but there is no record to follow it in", c.Name)
@@ -333,20 +345,17 @@ func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
 		}
 		col.Generated = sql.FormatExpr(c.Generated)
 	}
-	if c.PrimaryKey {
-		if err := r.constraint(&sql.Constraint{At: c.At, Kind: sql.ConPrimaryKey, Columns: []string{c.Name}}); err != nil {
-			return err
-		}
-	}
-	if c.Unique {
-		if err := r.constraint(&sql.Constraint{At: c.At, Kind: sql.ConUnique, Columns: []string{c.Name}}); err != nil {
+	for k := range c.Keys {
+		con := c.Keys[k]
+		con.Columns = []string{c.Name}
+		if err := r.constraint(&con); err != nil {
 			return err
 		}
 	}
 	for k := range c.Checks {
 		con := c.Checks[k]
 		if con.Name == "" {
-			con.Name = r.freeName(r.name + "_" + c.Name + "_check")
+			con.Name = r.freeCheck(r.name + "_" + c.Name + "_check")
 		}
 		if err := r.constraint(&con); err != nil {
 			return err
@@ -383,45 +392,100 @@ func (r *relationBinder) constraint(c *sql.Constraint) error {
 			return err
 		}
 		name := c.Name
-		if name == "" {
-			name = r.freeName(checkName(r.name, x, r.columns))
+		if name != "" && slices.ContainsFunc(r.checks, func(k catalog.Check) bool { return k.Name == name }) {
+			return pgerr.New(pgerr.DuplicateObject, "check constraint \"%s\" already exists", name)
 		}
-		r.checks = append(r.checks, catalog.Check{Name: name, Expr: sql.FormatExpr(c.Check)})
+		if name == "" {
+			name = r.freeCheck(checkName(r.name, x, r.columns))
+		}
+		r.checks = append(r.checks, catalog.Check{Name: name, Expr: sql.FormatExpr(c.Check), NotValid: c.NotValid})
 		return nil
 	}
-	var cols []int
+	cols, err := r.keyColumns(c)
+	if err != nil {
+		return err
+	}
+	if c.Kind == sql.ConPrimaryKey {
+		if r.primary != nil || slices.ContainsFunc(r.indexes, func(x *catalog.Index) bool { return x.Primary }) {
+			return b.errAt(c, pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", r.name)
+		}
+		for _, i := range cols {
+			r.columns[i].NotNull = true
+		}
+	}
+	if c.Kind == sql.ConUnique || len(c.Include) > 0 || r.altered != nil {
+		return r.uniqueIndex(c, cols)
+	}
+	r.primary = &catalog.Key{Name: c.Name, Columns: cols}
+	if c.Name == "" {
+		r.primary.Name = freeName(b.p.Cat, r.schema, r.name, nil, "pkey", nil)
+	}
+	return nil
+}
+
+// keyColumns finds the columns of a key.
+func (r *relationBinder) keyColumns(c *sql.Constraint) (cols []int, err error) {
+	b := r.b
+	if c.Deferrable {
+		return nil, b.unsupported(c, "a DEFERRABLE constraint", "Leave the word out: a transaction's constraints are checked again when it commits.")
+	}
 	for _, n := range c.Columns {
 		i := catalog.ColumnIndex(r.columns, n)
 		if i < 0 {
-			return b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", n)
+			return nil, b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", n)
 		}
 		if slices.Contains(cols, i) {
-			return b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", n, map[sql.ConstraintKind]string{sql.ConPrimaryKey: "primary key", sql.ConUnique: "unique"}[c.Kind])
+			return nil, b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" appears twice in %s constraint", n, map[sql.ConstraintKind]string{sql.ConPrimaryKey: "primary key", sql.ConUnique: "unique"}[c.Kind])
 		}
-		if t := r.columns[i].Type; t.ID == types.JSON {
-			return pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", t).At(b.at(c))
+		if err := orderable(r.columns[i].Type); err != nil {
+			return nil, err.At(b.at(c))
 		}
 		cols = append(cols, i)
 	}
-	k := catalog.Key{Name: c.Name, Columns: cols}
-	if c.Kind == sql.ConUnique {
-		if k.Name == "" {
-			k.Name = r.freeName(r.name + "_" + strings.Join(c.Columns, "_") + "_key")
+	return cols, nil
+}
+
+// uniqueIndex adds the index of a UNIQUE constraint, or of a primary key that rows
+// are not stored by. One that says the same as an earlier one of the same CREATE
+// TABLE adds nothing.
+func (r *relationBinder) uniqueIndex(c *sql.Constraint, cols []int) error {
+	ix := &catalog.Index{Head: catalog.Head{Schema: r.schema, Name: c.Name}, Unique: true, Constraint: true,
+		Primary: c.Kind == sql.ConPrimaryKey, NullsNotDistinct: c.NullsNotDistinct}
+	for _, i := range cols {
+		ix.Keys = append(ix.Keys, catalog.IndexColumn{Column: i})
+	}
+	for _, n := range c.Include {
+		i := catalog.ColumnIndex(r.columns, n)
+		if i < 0 {
+			return r.b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", n)
 		}
-		r.unique = append(r.unique, k)
+		ix.Include = append(ix.Include, i)
+	}
+	if r.altered == nil && r.repeats(ix) {
 		return nil
 	}
-	if r.primary != nil {
-		return b.errAt(c, pgerr.InvalidTableDefinition, "multiple primary keys for table \"%s\" are not allowed", r.name)
-	}
-	if k.Name == "" {
-		k.Name = r.name + "_pkey"
-	}
-	for _, i := range cols {
-		r.columns[i].NotNull = true
-	}
-	r.primary = &k
+	r.indexes = append(r.indexes, ix)
 	return nil
+}
+
+// repeats reports whether an earlier key says the same as ix; it takes the name of
+// ix if it has none.
+func (r *relationBinder) repeats(ix *catalog.Index) bool {
+	if len(ix.Include) > 0 {
+		return false
+	}
+	if r.repeatsPrimary(ix) {
+		return true
+	}
+	for _, x := range r.indexes {
+		if slices.Equal(x.Columns(), ix.Columns()) && len(x.Include) == 0 && x.NullsNotDistinct == ix.NullsNotDistinct {
+			if x.Name == "" {
+				x.Name = ix.Name
+			}
+			return true
+		}
+	}
+	return false
 }
 
 // checkName: a check of one column is named after it.
@@ -436,14 +500,44 @@ func checkName(table string, x expr.Expr, cols []catalog.Column) string {
 	return table + "_check"
 }
 
-// freeName numbers a constraint's name until it is unused in the table.
-func (r *relationBinder) freeName(name string) string {
-	taken := func(n string) bool {
-		return slices.ContainsFunc(r.checks, func(c catalog.Check) bool { return c.Name == n }) ||
-			slices.ContainsFunc(r.unique, func(k catalog.Key) bool { return k.Name == n })
+// repeatsPrimary reports whether the primary key says the same as ix.
+func (r *relationBinder) repeatsPrimary(ix *catalog.Index) bool {
+	return r.primary != nil && len(ix.Include) == 0 && !ix.NullsNotDistinct && slices.Equal(r.primary.Columns, ix.Columns())
+}
+
+// nameIndexes names the keys that were given none.
+func (r *relationBinder) nameIndexes() {
+	if r.altered == nil {
+		r.indexes = slices.DeleteFunc(r.indexes, r.repeatsPrimary)
 	}
+	taken := map[string]bool{}
+	if r.primary != nil {
+		taken[r.primary.Name] = true
+	}
+	for _, x := range r.indexes {
+		taken[x.Name] = true
+	}
+	for _, x := range r.indexes {
+		if x.Name != "" {
+			continue
+		}
+		var names []string
+		label := "pkey"
+		if !x.Primary {
+			label = "key"
+			for _, i := range x.Columns() {
+				names = append(names, r.columns[i].Name)
+			}
+		}
+		x.Name = freeName(r.b.p.Cat, r.schema, r.name, names, label, taken)
+		taken[x.Name] = true
+	}
+}
+
+// freeCheck numbers a check's name until it is unused in the table.
+func (r *relationBinder) freeCheck(name string) string {
 	out := name
-	for i := 1; taken(out); i++ {
+	for i := 1; slices.ContainsFunc(r.checks, func(c catalog.Check) bool { return c.Name == out }); i++ {
 		out = fmt.Sprintf("%s%d", name, i)
 	}
 	return out

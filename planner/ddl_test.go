@@ -9,23 +9,23 @@ import (
 	"github.com/streamdb/streamdb/types"
 )
 
-func bindTable(t *testing.T, c *catalog.Catalog, ddl string) (*catalog.Table, error) {
+func bindTable(t *testing.T, c *catalog.Catalog, ddl string) (*NewTable, error) {
 	t.Helper()
 	st, err := sql.Parse(ddl)
 	if err != nil {
 		return nil, err
 	}
-	o, _, err := testPlanner(c, ddl).BindCreateTable(st[0].Stmt.(*sql.CreateTable))
-	return o, err
+	return testPlanner(c, ddl).BindCreateTable(st[0].Stmt.(*sql.CreateTable))
 }
 
 func TestBindCreateTable(t *testing.T) {
 	c := testCatalog(t)
-	tb, err := bindTable(t, c, `CREATE TABLE x (id bigint, name varchar(20) NOT NULL DEFAULT 'a' || 'b', price numeric(8,3) CHECK (price > 0),
+	made, err := bindTable(t, c, `CREATE TABLE x (id bigint, name varchar(20) NOT NULL DEFAULT 'a' || 'b', price numeric(8,3) CHECK (price > 0),
 		total numeric GENERATED ALWAYS AS (price * 2) STORED, PRIMARY KEY (id, name), UNIQUE (price), CHECK (id > 0 AND price < 100))`)
 	if err != nil {
 		t.Fatal(err)
 	}
+	tb := made.Table
 	if tb.Schema != "public" || len(tb.Columns) != 4 || tb.Columns[1].Type.String() != "character varying(20)" {
 		t.Errorf("columns %+v", tb.Columns)
 	}
@@ -39,7 +39,7 @@ func TestBindCreateTable(t *testing.T) {
 	if got := strings.Join(names, " "); got != "x_price_check x_check" {
 		t.Errorf("checks %s", got)
 	}
-	if tb.Unique[0].Name != "x_price_key" || tb.Columns[1].Default == "" || tb.Columns[3].Generated == "" {
+	if made.Indexes[0].Name != "x_price_key" || tb.Columns[1].Default == "" || tb.Columns[3].Generated == "" {
 		t.Errorf("%+v", tb)
 	}
 }
@@ -49,7 +49,7 @@ func TestBindCreateTableErrors(t *testing.T) {
 	for _, x := range []struct{ ddl, want string }{
 		{`CREATE TABLE x (a int, a int)`, "42701 at 0"},
 		{`CREATE TABLE x (a nosuch)`, "42704 at 19"},
-		{`CREATE TABLE x (a int PRIMARY KEY, b int PRIMARY KEY)`, "42P16 at 36"},
+		{`CREATE TABLE x (a int PRIMARY KEY, b int PRIMARY KEY)`, "42P16 at 42"},
 		{`CREATE TABLE x (a int, PRIMARY KEY (b))`, "42703 at 24"},
 		{`CREATE TABLE x (a int CHECK (b > 0))`, "42703 at 30"},
 		{`CREATE TABLE x (a int CHECK (a + 1))`, "42804"},

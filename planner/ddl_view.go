@@ -2,13 +2,11 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/types"
 )
 
 // viewColumns are the catalog's columns of a query's output.
@@ -160,66 +158,4 @@ func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
 		out.Into = t.OID
 	}
 	return out, nil
-}
-
-// BindCreateIndex makes the catalog object of CREATE INDEX.
-func (p *Planner) BindCreateIndex(s *sql.CreateIndex) (*catalog.Index, error) {
-	b := p.newBinder(false)
-	rel, err := b.relation(s.Table, s.Table)
-	if err != nil {
-		return nil, err
-	}
-	switch rel.(type) {
-	case *catalog.Table, *catalog.MatView:
-	default:
-		return nil, b.errAt(s.Table, pgerr.WrongObjectType, "cannot create index on relation \"%s\"", rel.Header().Name)
-	}
-	switch {
-	case s.Method != "" && s.Method != "btree":
-		return nil, b.unsupported(s, "the access method \""+s.Method+"\"", "Use btree.")
-	case s.Where != nil:
-		return nil, b.unsupported(s.Where, "a partial index", "Create a materialized view with the condition, and an index on it.")
-	case s.Unique:
-		return nil, b.unsupported(s, "a unique index", "Give the table a primary key.")
-	}
-	ix := &catalog.Index{Head: catalog.Head{Schema: rel.Header().Schema, Name: s.Name, Owner: rel.Header().Owner},
-		Table: rel.Header().OID, Unique: s.Unique, Definition: sql.Format(s)}
-	var names []string
-	for _, c := range s.Columns {
-		ref, ok := c.Sort.Expr.(*sql.ColumnRef)
-		if !ok || len(ref.Parts) != 1 {
-			return nil, b.unsupported(c.Sort, "an index on an expression", "Create a materialized view with the expression as a column, and an index on it.")
-		}
-		i := catalog.ColumnIndex(rel.Cols(), ref.Parts[0])
-		if i < 0 {
-			return nil, b.errAt(ref, pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Parts[0])
-		}
-		if t := rel.Cols()[i].Type; t.ID == types.JSON {
-			return nil, pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", t)
-		}
-		k := catalog.IndexColumn{Column: i, Desc: c.Sort.Desc, NullsFirst: c.Sort.Desc}
-		switch c.Sort.Nulls {
-		case sql.NullsFirst:
-			k.NullsFirst = true
-		case sql.NullsLast:
-			k.NullsFirst = false
-		}
-		ix.Keys = append(ix.Keys, k)
-		names = append(names, ref.Parts[0])
-	}
-	for _, n := range s.Include {
-		i := catalog.ColumnIndex(rel.Cols(), n)
-		if i < 0 {
-			return nil, b.errAt(s, pgerr.UndefinedColumn, "column \"%s\" does not exist", n)
-		}
-		ix.Include = append(ix.Include, i)
-	}
-	if ix.Name == "" {
-		base := rel.Header().Name + "_" + strings.Join(names, "_") + "_idx"
-		ix.Name = base
-		for i := 1; b.p.Cat.Get(ix.Schema, ix.Name) != nil; i++ {
-			ix.Name = base + itoa(i)
-		}
-	}
-	return ix, nil
 }

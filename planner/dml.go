@@ -68,12 +68,17 @@ func (m *Mutation) Returns() bool { return m.Returning != nil || m.ReturningPlan
 // table and Where the condition for changing it, both over the stored row
 // followed by the row proposed.
 type Conflict struct {
-	// Columns are the key that decides; nil: any.
-	Columns []int
-	Nothing bool
-	Set     []expr.Expr
-	Where   expr.Expr
+	// Arbiters are the keys that decide: OIDs of unique indexes, or StorageKey; nil:
+	// any.
+	Arbiters []uint32
+	Nothing  bool
+	Set      []expr.Expr
+	Where    expr.Expr
 }
+
+// StorageKey stands for a table's primary key by which its rows are stored, in
+// Conflict.Arbiters.
+const StorageKey = 0
 
 // RowSchema are the table's columns.
 func (m *Mutation) RowSchema() []plan.Column { return scanOf(m.Table).Out }
@@ -114,8 +119,8 @@ func (b *binder) dmlTarget(name sql.Name, verb string, at sql.Node) (*catalog.Ta
 }
 
 // storedExpr binds an expression kept as text in the catalog, over the row of a
-// table (or no row).
-func (b *binder) storedExpr(text string, t *catalog.Table, want types.T) (expr.Expr, error) {
+// relation (or no row: nil).
+func (b *binder) storedExpr(text string, rel catalog.Relation, want types.T) (expr.Expr, error) {
 	q, err := ParseQuery("SELECT (" + text + ")")
 	if err != nil {
 		return nil, err
@@ -124,8 +129,8 @@ func (b *binder) storedExpr(text string, t *catalog.Table, want types.T) (expr.E
 	b.text, b.params = "", &paramSet{pos: map[int]int{}}
 	defer func() { b.text, b.params = saved, savedParams }()
 	sc := &scope{}
-	if t != nil {
-		sc.items = []*rangeItem{tableItem(t, t.Name, 0)}
+	if rel != nil {
+		sc.items = []*rangeItem{relationItem(rel, rel.Header().Name, 0)}
 	}
 	e, err := b.expr(&exprContext{sc: sc, clause: "stored expressions", noSub: "stored expressions"}, q.Targets[0].Expr)
 	if err != nil {
@@ -136,12 +141,18 @@ func (b *binder) storedExpr(text string, t *catalog.Table, want types.T) (expr.E
 
 // tableItem names the columns of a table whose row starts at offset.
 func tableItem(t *catalog.Table, name string, offset int) *rangeItem {
-	it := &rangeItem{name: name, relVisible: true, colVisible: true, rel: t}
-	for i, c := range t.Columns {
-		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Type, index: offset + i})
-	}
+	it := relationItem(t, name, offset)
 	if t.PrimaryKey != nil {
 		it.key = t.PrimaryKey.Columns
+	}
+	return it
+}
+
+// relationItem names the columns of a relation whose row starts at offset.
+func relationItem(rel catalog.Relation, name string, offset int) *rangeItem {
+	it := &rangeItem{name: name, relVisible: true, colVisible: true, rel: rel}
+	for i, c := range rel.Cols() {
+		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Type, index: offset + i})
 	}
 	return it
 }

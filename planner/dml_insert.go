@@ -215,13 +215,13 @@ func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []int, env *
 func (b *binder) onConflict(s *sql.OnConflict, t *catalog.Table, name string, at sql.Node) (*Conflict, error) {
 	c := &Conflict{Nothing: s.Nothing}
 	var err error
-	if c.Columns, err = b.arbiter(s, t, at); err != nil {
+	if c.Arbiters, err = b.arbiters(s, t, at); err != nil {
 		return nil, err
 	}
 	if s.Nothing {
 		return c, nil
 	}
-	if c.Columns == nil {
+	if c.Arbiters == nil {
 		return nil, pgerr.New(pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name").
 			WithHint("For example, ON CONFLICT (column_name).").At(b.at(s))
 	}
@@ -268,41 +268,81 @@ func (b *binder) generatedSet(t *catalog.Table, set []expr.Expr) error {
 	return nil
 }
 
-// arbiter finds the key that ON CONFLICT names.
-func (b *binder) arbiter(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]int, error) {
-	keys := slices.Clone(t.Unique)
-	if t.PrimaryKey != nil {
-		keys = append(keys, *t.PrimaryKey)
-	}
+// arbiters finds the keys that ON CONFLICT names.
+func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]uint32, error) {
+	indexes := b.p.Cat.UniqueIndexes(t.OID)
 	if s.Constraint != "" {
-		for _, k := range keys {
-			if k.Name == s.Constraint {
-				return k.Columns, nil
+		if t.PrimaryKey != nil && t.PrimaryKey.Name == s.Constraint {
+			return []uint32{StorageKey}, nil
+		}
+		for _, ix := range indexes {
+			if ix.Name == s.Constraint && ix.Constraint {
+				return []uint32{ix.OID}, nil
 			}
 		}
-		return nil, b.errAt(at, pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", s.Constraint, t.Name)
+		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", s.Constraint, t.Name)
 	}
 	if len(s.Columns) == 0 {
 		return nil, nil
 	}
-	var want []int
+	want, cond, err := b.inference(s, t)
+	if err != nil {
+		return nil, err
+	}
+	var out []uint32
+	if t.PrimaryKey != nil {
+		var keys []string
+		for _, i := range t.PrimaryKey.Columns {
+			keys = append(keys, keyText(&expr.Col{Index: i, Typ: t.Columns[i].Type}))
+		}
+		if sameSet(keys, want) {
+			out = append(out, StorageKey)
+		}
+	}
+	for _, ix := range indexes {
+		shape, err := b.p.BindIndex(ix)
+		if err != nil {
+			return nil, err
+		}
+		if shape.Where != nil && (cond == nil || !implies(cond, shape.Where)) {
+			continue
+		}
+		var keys []string
+		for _, e := range shape.KeyExprs() {
+			keys = append(keys, keyText(e))
+		}
+		if sameSet(keys, want) {
+			out = append(out, ix.OID)
+		}
+	}
+	if out == nil {
+		return nil, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+	}
+	return out, nil
+}
+
+// inference binds the keys that ON CONFLICT lists, as texts to compare, and its
+// WHERE, over the row of the table.
+func (b *binder) inference(s *sql.OnConflict, t *catalog.Table) (keys []string, cond expr.Expr, err error) {
+	sc := &scope{items: []*rangeItem{tableItem(t, t.Name, 0)}}
 	for _, c := range s.Columns {
-		ref, ok := c.Expr.(*sql.ColumnRef)
-		if !ok || len(ref.Parts) != 1 {
-			return nil, b.unsupported(c, "an expression in ON CONFLICT", "Name the columns of the primary key.")
+		e, err := b.expr(&exprContext{sc: sc, clause: "ON CONFLICT", noSub: "index expression"}, c.Expr)
+		if err != nil {
+			return nil, nil, err
 		}
-		i := catalog.ColumnIndex(t.Columns, ref.Parts[0])
-		if i < 0 {
-			return nil, b.errAt(ref, pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Parts[0])
-		}
-		want = append(want, i)
+		keys = append(keys, keyText(b.foldExpr(e)))
 	}
-	slices.Sort(want)
-	want = slices.Compact(want)
-	for _, k := range keys {
-		if slices.Equal(slices.Sorted(slices.Values(k.Columns)), want) {
-			return k.Columns, nil
-		}
+	if s.TargetWhere == nil {
+		return keys, nil, nil
 	}
-	return nil, pgerr.New(pgerr.InvalidColumnReference, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+	cond, err = b.boolArg(&exprContext{sc: sc, clause: "ON CONFLICT", noSub: "index predicate"}, s.TargetWhere, "WHERE")
+	if err != nil {
+		return nil, nil, err
+	}
+	return keys, b.foldExpr(cond), nil
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
 }

@@ -46,7 +46,10 @@ func create(t testing.TB, c *catalog.Catalog, ddl string) {
 	var o catalog.Object
 	switch s := st[0].Stmt.(type) {
 	case *sql.CreateTable:
-		o, _, err = p.BindCreateTable(s)
+		made, bindErr := p.BindCreateTable(s)
+		if err = bindErr; err == nil {
+			o = made.Table
+		}
 	case *sql.CreateSource:
 		o, err = p.BindCreateSource(s)
 	case *sql.CreateView:
@@ -146,7 +149,7 @@ func describeDML(m *Mutation) string {
 		out += "Not Null: " + colNames(m.RowSchema(), m.NotNull) + "\n"
 	}
 	if m.Conflict != nil {
-		out += fmt.Sprintf("On Conflict: %v", m.Conflict.Columns)
+		out += fmt.Sprintf("On Conflict: %v", m.Conflict.Arbiters)
 		if m.Conflict.Nothing {
 			out += " do nothing"
 		}

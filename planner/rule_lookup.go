@@ -27,62 +27,53 @@ func (b *binder) chooseLookups(n plan.Node) plan.Node {
 	})
 }
 
-// colBounds is what a filter says of one column, with values of its type.
-type colBounds struct{ eq, lo, hi expr.Expr }
+// keyBounds is what a filter says of one column or expression, with values of its
+// type.
+type keyBounds struct{ eq, lo, hi expr.Expr }
+
+// lookupKey is a storage key or an index to read by; oid 0: the storage key. keys
+// are the key columns as texts over the row of the relation.
+type lookupKey struct {
+	oid    uint32
+	keys   []string
+	unique bool
+	// partial: it holds no more than rows that satisfy a condition.
+	partial bool
+}
 
 func (b *binder) lookup(s *plan.Scan, cond expr.Expr) *plan.Scan {
-	bounds := map[int]*colBounds{} // by the relation's column
-	for _, c := range plan.Conjuncts(cond) {
-		b.noteBound(s, c, bounds)
-	}
-	if len(bounds) == 0 {
-		return nil
-	}
-	type candidate struct {
-		oid  uint32
-		cols []int
-	}
-	var cands []candidate
-	switch rel := b.p.Cat.ByOID(s.Rel).(type) {
-	case *catalog.Table:
-		if rel.PrimaryKey != nil {
-			cands = append(cands, candidate{0, rel.PrimaryKey.Columns})
-		}
-	case *catalog.MatView:
-		if rel.Key != nil {
-			cands = append(cands, candidate{0, rel.Key})
-		}
-	default:
-		return nil
-	}
-	for _, ix := range b.p.Cat.Indexes(s.Rel) {
-		c := candidate{oid: ix.OID}
-		for _, k := range ix.Keys {
-			c.cols = append(c.cols, k.Column)
-		}
-		cands = append(cands, c)
+	over := overRelation(s, cond)
+	bounds := map[string]*keyBounds{}
+	for _, c := range plan.Conjuncts(over) {
+		noteBound(c, bounds)
 	}
 	var best *plan.Scan
 	score := 0
-	for _, c := range cands {
+	for _, c := range b.lookupKeys(s, over) {
 		r := *s
 		r.Index, r.Prefix, r.Lo, r.Hi = c.oid, nil, nil, nil
 		points := 0
-		for _, col := range c.cols {
-			k := bounds[col]
+		for _, key := range c.keys {
+			k := bounds[key]
 			if k != nil && k.eq != nil {
 				r.Prefix = append(r.Prefix, k.eq)
 				points += 4
 				continue
 			}
-			if k != nil && !descending(b.p.Cat, c.oid, col) {
+			if k != nil {
 				r.Lo, r.Hi = k.lo, k.hi
 				points++
 			}
 			break
 		}
-		if len(r.Prefix) == len(c.cols) && c.oid == 0 && points > 0 {
-			points += 1000 // a single row
+		if len(r.Prefix) == len(c.keys) && c.unique {
+			points += 500 // a single row
+			if c.oid == 0 {
+				points += 500
+			}
+		}
+		if c.partial {
+			points++
 		}
 		if points > score {
 			best, score = &r, points
@@ -91,50 +82,83 @@ func (b *binder) lookup(s *plan.Scan, cond expr.Expr) *plan.Scan {
 	return best
 }
 
-func descending(s *catalog.Snapshot, index uint32, col int) bool {
-	ix, ok := s.ByOID(index).(*catalog.Index)
-	if !ok {
-		return false
-	}
-	for _, k := range ix.Keys {
-		if k.Column == col {
-			return k.Desc || k.NullsFirst
+// overRelation is a scan's filter over the row of its relation.
+func overRelation(s *plan.Scan, cond expr.Expr) expr.Expr {
+	return expr.Rewrite(cond, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Col); ok {
+			return &expr.Col{Index: s.Cols[c.Index], Typ: c.Typ}
 		}
-	}
-	return false
+		return x
+	})
 }
 
-// noteBound records column = constant and the orders, where the constant has the
-// column's type.
-func (b *binder) noteBound(s *plan.Scan, e expr.Expr, bounds map[int]*colBounds) {
-	c, ok := e.(*expr.Call)
-	if !ok || len(c.Args) != 2 {
+// lookupKeys are the ways to read a relation's rows that satisfy a condition.
+func (b *binder) lookupKeys(s *plan.Scan, cond expr.Expr) []lookupKey {
+	rel, ok := b.p.Cat.ByOID(s.Rel).(catalog.Relation)
+	if !ok {
+		return nil
+	}
+	var out []lookupKey
+	add := func(oid uint32, cols []int, unique bool) {
+		c := lookupKey{oid: oid, unique: unique}
+		for _, i := range cols {
+			c.keys = append(c.keys, keyText(&expr.Col{Index: i, Typ: rel.Cols()[i].Type}))
+		}
+		out = append(out, c)
+	}
+	switch rel := rel.(type) {
+	case *catalog.Table:
+		if rel.PrimaryKey != nil {
+			add(0, rel.PrimaryKey.Columns, true)
+		}
+	case *catalog.MatView:
+		if rel.Key != nil {
+			add(0, rel.Key, true)
+		}
+	default:
+		return nil
+	}
+	for _, ix := range b.p.Cat.Indexes(s.Rel) {
+		if cols := ix.Columns(); cols != nil && ix.Where == "" {
+			add(ix.OID, cols, ix.Unique)
+			continue
+		}
+		shape, err := b.p.BindIndex(ix)
+		if err != nil || shape.Where != nil && !implies(cond, shape.Where) {
+			continue
+		}
+		c := lookupKey{oid: ix.OID, unique: ix.Unique, partial: shape.Where != nil}
+		for _, e := range shape.KeyExprs() {
+			c.keys = append(c.keys, keyText(e))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// noteBound records key = constant and the orders, where the constant has the
+// key's type.
+func noteBound(e expr.Expr, bounds map[string]*keyBounds) {
+	c, ok := comparisonOf(e)
+	if !ok || constantLike(c.arg) || c.value.Type().Base() != c.arg.Type().Base() || c.arg.Type().ID == types.Bpchar {
 		return
 	}
-	op, l, r := c.Fn.Name, c.Args[0], c.Args[1]
-	if _, isCol := r.(*expr.Col); isCol {
-		l, r = r, l
-		op = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}[op]
-	}
-	col, ok := l.(*expr.Col)
-	if !ok || !constantLike(r) || r.Type().Base() != col.Typ.Base() || col.Typ.ID == types.Bpchar {
-		return
-	}
-	k := bounds[s.Cols[col.Index]]
+	text := keyText(c.arg)
+	k := bounds[text]
 	if k == nil {
-		k = &colBounds{}
+		k = &keyBounds{}
 	}
-	switch op {
+	switch c.op {
 	case "=":
-		k.eq = r
+		k.eq = c.value
 	case ">", ">=":
-		k.lo = r
+		k.lo = c.value
 	case "<", "<=":
-		k.hi = r
+		k.hi = c.value
 	default:
 		return
 	}
-	bounds[s.Cols[col.Index]] = k
+	bounds[text] = k
 }
 
 // constantLike: fixed for the statement and free of columns.

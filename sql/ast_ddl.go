@@ -32,9 +32,8 @@ type ColumnDef struct {
 	Path       *Path // PATH '$.a.b'
 	Collation  *Name
 	NotNull    bool
-	Null       bool // NULL was written
-	PrimaryKey bool
-	Unique     bool
+	Null       bool         // NULL was written
+	Keys       []Constraint // PRIMARY KEY and UNIQUE, without columns
 	Default    Expr
 	Generated  Expr             // GENERATED ALWAYS AS (expr) STORED, or AS expr
 	Identity   string           // "", "ALWAYS" or "BY DEFAULT"
@@ -75,6 +74,18 @@ type Constraint struct {
 	OnDelete, OnUpdate string
 	Deferrable         bool
 	NullsNotDistinct   bool
+	Include            []string // of a key: columns that its index holds besides
+	NotValid           bool     // existing rows are not to be checked
+}
+
+// IsPrimaryKey reports whether the column is by itself the primary key.
+func (c *ColumnDef) IsPrimaryKey() bool {
+	for i := range c.Keys {
+		if c.Keys[i].Kind == ConPrimaryKey {
+			return true
+		}
+	}
+	return false
 }
 
 // Watermark is WATERMARK FOR Column AS Expr; Expr nil: the column itself.
@@ -322,26 +333,27 @@ type AlterKind uint8
 
 // The actions of ALTER.
 const (
-	AlterRename           AlterKind = iota // RENAME TO NewName
-	AlterRenameColumn                      // RENAME COLUMN Column TO NewName
-	AlterRenameConstraint                  // RENAME CONSTRAINT Column TO NewName
-	AlterSetSchema                         // SET SCHEMA NewName
-	AlterOwner                             // OWNER TO NewName
-	AlterAddColumn                         // ADD COLUMN Def
-	AlterDropColumn                        // DROP COLUMN Column
-	AlterColumnType                        // ALTER COLUMN Column TYPE Type [USING Expr]
-	AlterSetDefault                        // ALTER COLUMN Column SET DEFAULT Expr
-	AlterDropDefault                       // ALTER COLUMN Column DROP DEFAULT
-	AlterSetNotNull                        // ALTER COLUMN Column SET NOT NULL
-	AlterDropNotNull                       // ALTER COLUMN Column DROP NOT NULL
-	AlterSetOptions                        // SET (Options)
-	AlterResetOptions                      // RESET (Options)
-	AlterAddConstraint                     // ADD Constraint
-	AlterDropConstraint                    // DROP CONSTRAINT Column
-	AlterAddIdentity                       // ALTER COLUMN Column ADD GENERATED NewName AS IDENTITY (Sequence)
-	AlterSetIdentity                       // ALTER COLUMN Column with Sequence
-	AlterDropIdentity                      // ALTER COLUMN Column DROP IDENTITY
-	AlterOther                             // a tail of our own, as text in Text
+	AlterRename             AlterKind = iota // RENAME TO NewName
+	AlterRenameColumn                        // RENAME COLUMN Column TO NewName
+	AlterRenameConstraint                    // RENAME CONSTRAINT Column TO NewName
+	AlterSetSchema                           // SET SCHEMA NewName
+	AlterOwner                               // OWNER TO NewName
+	AlterAddColumn                           // ADD COLUMN Def
+	AlterDropColumn                          // DROP COLUMN Column
+	AlterColumnType                          // ALTER COLUMN Column TYPE Type [USING Expr]
+	AlterSetDefault                          // ALTER COLUMN Column SET DEFAULT Expr
+	AlterDropDefault                         // ALTER COLUMN Column DROP DEFAULT
+	AlterSetNotNull                          // ALTER COLUMN Column SET NOT NULL
+	AlterDropNotNull                         // ALTER COLUMN Column DROP NOT NULL
+	AlterSetOptions                          // SET (Options)
+	AlterResetOptions                        // RESET (Options)
+	AlterAddConstraint                       // ADD Constraint
+	AlterDropConstraint                      // DROP CONSTRAINT Column
+	AlterValidateConstraint                  // VALIDATE CONSTRAINT Column
+	AlterAddIdentity                         // ALTER COLUMN Column ADD GENERATED NewName AS IDENTITY (Sequence)
+	AlterSetIdentity                         // ALTER COLUMN Column with Sequence
+	AlterDropIdentity                        // ALTER COLUMN Column DROP IDENTITY
+	AlterOther                               // a tail of our own, as text in Text
 )
 
 // AlterAction is one action of ALTER.

@@ -71,6 +71,8 @@ func (c *converter) alterAction(k *pg.AlterTableCmd, a At) AlterAction {
 	case pg.AlterTableType_AT_AddConstraint:
 		con := c.constraint(k.Def.GetConstraint())
 		act.Kind, act.Constraint, act.At = AlterAddConstraint, &con, con.At
+	case pg.AlterTableType_AT_ValidateConstraint:
+		act.Kind = AlterValidateConstraint
 	case pg.AlterTableType_AT_DropConstraint:
 		act.Kind, act.IfExists = AlterDropConstraint, k.MissingOk
 	case pg.AlterTableType_AT_AddIdentity:

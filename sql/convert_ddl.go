@@ -119,10 +119,15 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 			out.Generated = c.expr(k.RawExpr)
 		case pg.ConstrType_CONSTR_IDENTITY:
 			out.Identity, out.Sequence = identityWord(k.GeneratedWhen), c.sequenceOptions(k.Options)
-		case pg.ConstrType_CONSTR_PRIMARY:
-			out.PrimaryKey = true
-		case pg.ConstrType_CONSTR_UNIQUE:
-			out.Unique = true
+		case pg.ConstrType_CONSTR_PRIMARY, pg.ConstrType_CONSTR_UNIQUE:
+			out.Keys = append(out.Keys, c.constraint(k))
+		case pg.ConstrType_CONSTR_ATTR_DEFERRABLE:
+			// It belongs to the constraint before it.
+			if l := len(out.Keys); l > 0 {
+				out.Keys[l-1].Deferrable = true
+			} else if out.References != nil {
+				out.References.Deferrable = true
+			}
 		case pg.ConstrType_CONSTR_CHECK:
 			out.Checks = append(out.Checks, c.constraint(k))
 		case pg.ConstrType_CONSTR_FOREIGN:
@@ -137,7 +142,7 @@ var foreignActions = map[string]string{"r": "RESTRICT", "c": "CASCADE", "n": "SE
 
 func (c *converter) constraint(k *pg.Constraint) Constraint {
 	out := Constraint{At: c.at(k.Location), Name: k.Conname, Columns: nodeStrings(k.Keys),
-		Deferrable: k.Deferrable, NullsNotDistinct: k.NullsNotDistinct}
+		Deferrable: k.Deferrable, NullsNotDistinct: k.NullsNotDistinct, Include: nodeStrings(k.Including), NotValid: k.SkipValidation}
 	switch k.Contype {
 	case pg.ConstrType_CONSTR_PRIMARY:
 		out.Kind = ConPrimaryKey

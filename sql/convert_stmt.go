@@ -177,6 +177,7 @@ func (c *converter) insert(s *pg.InsertStmt, a At) Stmt {
 		}
 		if k.Nothing == (len(k.Update) > 0) || !k.Nothing && len(k.Columns) == 0 && k.Constraint == "" {
 			c.syntax(k.At, pgerr.SyntaxError, "ON CONFLICT DO UPDATE requires inference specification or constraint name")
+			c.err = c.err.WithHint("For example, ON CONFLICT (column_name).")
 		}
 		out.Conflict = k
 	}

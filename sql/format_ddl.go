@@ -216,8 +216,10 @@ func (f *formatter) columnDef(c *ColumnDef) {
 		f.identity(c.Identity, c.Sequence)
 	}
 	f.w(not(c.NotNull, "", " NOT NULL"), not(c.Null, "", " NULL"))
-	f.wIf(c.PrimaryKey, " PRIMARY KEY")
-	f.wIf(c.Unique, " UNIQUE")
+	for i := range c.Keys {
+		f.w(" ")
+		f.constraint(&c.Keys[i])
+	}
 	if c.Default != nil {
 		f.w(" DEFAULT ")
 		f.operand(c.Default)
@@ -236,12 +238,13 @@ func (f *formatter) columnDef(c *ColumnDef) {
 func (f *formatter) constraint(c *Constraint) {
 	f.wIf(c.Name != "", "CONSTRAINT "+QuoteIdent(c.Name)+" ")
 	switch c.Kind {
-	case ConPrimaryKey:
-		f.w("PRIMARY KEY")
+	case ConPrimaryKey, ConUnique:
+		f.w(not(c.Kind == ConUnique, "PRIMARY KEY", "UNIQUE"), not(c.NullsNotDistinct, "", " NULLS NOT DISTINCT"))
 		f.identList(c.Columns)
-	case ConUnique:
-		f.w("UNIQUE", not(c.NullsNotDistinct, "", " NULLS NOT DISTINCT"))
-		f.identList(c.Columns)
+		if len(c.Include) > 0 {
+			f.w(" INCLUDE")
+			f.identList(c.Include)
+		}
 	case ConCheck:
 		f.w("CHECK (")
 		f.expr(c.Check)
@@ -253,6 +256,7 @@ func (f *formatter) constraint(c *Constraint) {
 		f.references(c)
 	}
 	f.wIf(c.Deferrable && c.Kind != ConForeignKey, " DEFERRABLE")
+	f.wIf(c.NotValid, " NOT VALID")
 }
 
 func (f *formatter) references(c *Constraint) {
@@ -396,6 +400,8 @@ func (f *formatter) alterAction(a *AlterAction) {
 	case AlterAddConstraint:
 		f.w("ADD ")
 		f.constraint(a.Constraint)
+	case AlterValidateConstraint:
+		f.w("VALIDATE CONSTRAINT ", col)
 	case AlterDropConstraint:
 		f.w("DROP CONSTRAINT ", not(a.IfExists, "", "IF EXISTS "), col, not(a.Cascade, "", " CASCADE"))
 	case AlterAddIdentity:

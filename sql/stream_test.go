@@ -130,7 +130,7 @@ func TestStreamStatements(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	c := mustParse(t, `CREATE TABLE t (a int PRIMARY KEY, ts timestamp, WATERMARK FOR ts AS ts) APPEND ONLY WITH (connector = 'datagen') FORMAT PLAIN ENCODE JSON`).(*CreateTable)
-	if !c.AppendOnly || len(c.Columns) != 2 || !c.Columns[0].PrimaryKey || len(c.Watermarks) != 1 || c.Format == nil {
+	if !c.AppendOnly || len(c.Columns) != 2 || !c.Columns[0].IsPrimaryKey() || len(c.Watermarks) != 1 || c.Format == nil {
 		t.Errorf("%+v", c)
 	}
 	if c := mustParse(t, `CANCEL JOBS 1, 2`).(*Cancel); len(c.Jobs) != 2 {

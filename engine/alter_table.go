@@ -1,0 +1,464 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// alteration is an ALTER TABLE at work. Its actions change a copy of the table and
+// note what the stored rows must be held against; then, with the table's graph at
+// rest, the rows are read once, and everything takes effect in one commit.
+type alteration struct {
+	s   *Session
+	pl  *planner.Planner
+	old *catalog.Table
+	t   *catalog.Table
+	// What rows must satisfy that they may not satisfy yet.
+	notNull []int
+	checks  []catalog.Check
+
+	indexes []*catalog.Index          // to be built
+	renamed map[uint32]*catalog.Index // existing ones with another name
+	dropped map[uint32]bool           // existing ones that go
+}
+
+// alterTable runs the actions of an ALTER TABLE that concern its columns and
+// constraints.
+func (s *Session) alterTable(ctx context.Context, pl *planner.Planner, t *catalog.Table, actions []sql.AlterAction) error {
+	a := &alteration{s: s, pl: pl, old: t, t: catalog.Clone(t).(*catalog.Table), renamed: map[uint32]*catalog.Index{}, dropped: map[uint32]bool{}}
+	a.t.Checks = slices.Clone(t.Checks)
+	a.t.Revision++
+	actions = slices.Clone(actions)
+	slices.SortStableFunc(actions, func(x, y sql.AlterAction) int { return cmp.Compare(alterPass(x.Kind), alterPass(y.Kind)) })
+	for i := range actions {
+		if err := a.action(&actions[i]); err != nil {
+			return err
+		}
+	}
+	return a.apply(ctx)
+}
+
+// alterPass orders the actions of a statement as PostgreSQL does: what goes away
+// first, then columns, then what is over them.
+func alterPass(k sql.AlterKind) int {
+	switch k {
+	case sql.AlterDropColumn, sql.AlterDropConstraint, sql.AlterDropNotNull:
+		return 0
+	case sql.AlterColumnType:
+		return 1
+	case sql.AlterAddColumn:
+		return 2
+	case sql.AlterAddConstraint:
+		return 4
+	}
+	return 3
+}
+
+func (a *alteration) action(x *sql.AlterAction) error {
+	switch x.Kind {
+	case sql.AlterAddConstraint:
+		return a.addConstraint(x.Constraint)
+	case sql.AlterDropConstraint:
+		return a.dropConstraint(x)
+	case sql.AlterRenameConstraint:
+		return a.renameConstraint(x)
+	case sql.AlterValidateConstraint:
+		return a.validateConstraint(x)
+	case sql.AlterSetNotNull, sql.AlterDropNotNull:
+		return a.setNotNull(x)
+	case sql.AlterSetDefault, sql.AlterDropDefault:
+		return a.setDefault(x)
+	}
+	return pgerr.Unsupported("this form of ALTER TABLE", "Create a new table and drop the old one.")
+}
+
+// column finds a column of the table as it is by now.
+func (a *alteration) column(name string) (int, error) {
+	if i := catalog.ColumnIndex(a.t.Columns, name); i >= 0 {
+		return i, nil
+	}
+	return 0, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, a.t.Name)
+}
+
+func (a *alteration) setDefault(x *sql.AlterAction) error {
+	i, err := a.column(x.Column)
+	if err != nil {
+		return err
+	}
+	c := &a.t.Columns[i]
+	switch {
+	case c.Identity != "":
+		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", c.Name, a.t.Name)
+	case c.Generated != "":
+		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is a generated column", c.Name, a.t.Name)
+	}
+	c.Default = ""
+	if x.Kind == sql.AlterSetDefault {
+		c.Default, err = a.pl.BindDefault(*c, x.Expr)
+	}
+	return err
+}
+
+func (a *alteration) setNotNull(x *sql.AlterAction) error {
+	i, err := a.column(x.Column)
+	if err != nil {
+		return err
+	}
+	c := &a.t.Columns[i]
+	if x.Kind == sql.AlterSetNotNull {
+		if !c.NotNull {
+			c.NotNull = true
+			a.notNull = append(a.notNull, i)
+		}
+		return nil
+	}
+	if c.Identity != "" {
+		return pgerr.New(pgerr.SyntaxError, "column \"%s\" of relation \"%s\" is an identity column", c.Name, a.t.Name)
+	}
+	key := a.t.PrimaryKey != nil && slices.Contains(a.t.PrimaryKey.Columns, i)
+	for _, ix := range a.existing() {
+		key = key || ix.Primary && slices.Contains(ix.Columns(), i)
+	}
+	if key {
+		return pgerr.New(pgerr.InvalidTableDefinition, "column \"%s\" is in a primary key", c.Name)
+	}
+	c.NotNull = false
+	return nil
+}
+
+// existing returns the indexes of the table that stay, and those that come.
+func (a *alteration) existing() []*catalog.Index {
+	var out []*catalog.Index
+	for _, ix := range a.s.eng.cat.Current().Indexes(a.t.OID) {
+		if n := a.renamed[ix.OID]; n != nil {
+			ix = n
+		}
+		if !a.dropped[ix.OID] {
+			out = append(out, ix)
+		}
+	}
+	return append(out, a.indexes...)
+}
+
+func (a *alteration) addConstraint(c *sql.Constraint) error {
+	if err := a.nameFree(c.Name); err != nil {
+		return err
+	}
+	if c.Kind == sql.ConCheck && a.constraintIndex(c.Name) != nil {
+		return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", c.Name, a.t.Name)
+	}
+	nullable := a.nullable()
+	checks := len(a.t.Checks)
+	made, err := a.pl.BindConstraint(a.t, a.existing(), c)
+	if err != nil {
+		return err
+	}
+	a.indexes = append(a.indexes, made...)
+	for _, i := range nullable {
+		if a.t.Columns[i].NotNull {
+			a.notNull = append(a.notNull, i)
+		}
+	}
+	for _, k := range a.t.Checks[checks:] {
+		if !k.NotValid {
+			a.checks = append(a.checks, k)
+		}
+	}
+	return nil
+}
+
+// nullable returns the columns that may hold NULL.
+func (a *alteration) nullable() (out []int) {
+	for i := range a.t.Columns {
+		if !a.t.Columns[i].NotNull {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// nameFree refuses a constraint's name that another one of the table has.
+func (a *alteration) nameFree(name string) error {
+	if name == "" {
+		return nil
+	}
+	if slices.ContainsFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == name }) {
+		return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", name, a.t.Name)
+	}
+	if a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == name {
+		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", name)
+	}
+	return nil
+}
+
+// constraintIndex returns the unique constraint of a name, or nil.
+func (a *alteration) constraintIndex(name string) *catalog.Index {
+	for _, ix := range a.existing() {
+		if ix.Constraint && ix.Name == name {
+			return ix
+		}
+	}
+	return nil
+}
+
+func (a *alteration) dropConstraint(x *sql.AlterAction) error {
+	name := x.Column
+	if i := slices.IndexFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == name }); i >= 0 {
+		a.t.Checks = slices.Delete(a.t.Checks, i, i+1)
+		return nil
+	}
+	if ix := a.constraintIndex(name); ix != nil {
+		a.dropped[ix.OID] = true
+		return nil
+	}
+	if a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == name {
+		return pgerr.Unsupported("dropping the primary key of a table that was created with it", "Create a table without it, and copy the rows.")
+	}
+	if x.IfExists {
+		a.s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "constraint \"%s\" of relation \"%s\" does not exist, skipping", name, a.t.Name))
+		return nil
+	}
+	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" of relation \"%s\" does not exist", name, a.t.Name)
+}
+
+func (a *alteration) renameConstraint(x *sql.AlterAction) error {
+	i := slices.IndexFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == x.Column })
+	ix := a.constraintIndex(x.Column)
+	key := a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == x.Column
+	if i < 0 && ix == nil && !key {
+		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", x.Column, a.t.Name)
+	}
+	if err := a.nameFree(x.NewName); err != nil {
+		return err
+	}
+	switch {
+	case i >= 0:
+		if a.constraintIndex(x.NewName) != nil {
+			return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", x.NewName, a.t.Name)
+		}
+		a.t.Checks[i].Name = x.NewName
+	case ix != nil:
+		n := catalog.Clone(ix).(*catalog.Index)
+		n.Name = x.NewName
+		a.renamed[ix.OID] = n
+	default:
+		if a.s.eng.cat.Current().Get(a.t.Schema, x.NewName) != nil {
+			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", x.NewName)
+		}
+		k := *a.t.PrimaryKey
+		k.Name = x.NewName
+		a.t.PrimaryKey = &k
+	}
+	return nil
+}
+
+func (a *alteration) validateConstraint(x *sql.AlterAction) error {
+	i := slices.IndexFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == x.Column })
+	if i >= 0 {
+		if a.t.Checks[i].NotValid {
+			a.t.Checks[i].NotValid = false
+			a.checks = append(a.checks, a.t.Checks[i])
+		}
+		return nil
+	}
+	if a.constraintIndex(x.Column) != nil || a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == x.Column {
+		return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" of relation \"%s\" is not a foreign key or check constraint", x.Column, a.t.Name)
+	}
+	return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" of relation \"%s\" does not exist", x.Column, a.t.Name)
+}
+
+// changes are those of the catalog.
+func (a *alteration) changes() []catalog.Change {
+	var out []catalog.Change
+	for _, oid := range sortedKeys(a.dropped) {
+		out = append(out, catalog.Change{Drop: oid})
+	}
+	out = append(out, catalog.Change{Replace: a.t})
+	for _, oid := range sortedKeys(a.renamed) {
+		if !a.dropped[oid] {
+			out = append(out, catalog.Change{Replace: a.renamed[oid]})
+		}
+	}
+	for _, ix := range a.indexes {
+		out = append(out, catalog.Change{Create: ix})
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[uint32]V) []uint32 {
+	return slices.Sorted(func(yield func(uint32) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	})
+}
+
+// apply makes the alteration take effect.
+func (a *alteration) apply(ctx context.Context) error {
+	e := a.s.eng
+	e.cat.Assign(a.t)
+	for _, ix := range a.indexes {
+		ix.Schema, ix.Owner, ix.Table = a.t.Schema, a.t.Owner, a.t.OID
+		e.cat.Assign(ix)
+	}
+	next, _, err := e.cat.Current().Apply(a.changes()...)
+	if err != nil {
+		return err
+	}
+	return e.tableAtRest(ctx, a.t.OID, func(g *graph) error {
+		c := &state.Commit{}
+		if err := a.readRows(next, c); err != nil {
+			return err
+		}
+		for oid := range a.dropped {
+			e.detach(oid)
+			e.dropStorage(c, oid)
+		}
+		if err := e.changeCatalog(c, a.changes()...); err != nil {
+			return err
+		}
+		for _, ix := range a.indexes {
+			g.addIndex(ix)
+		}
+		return nil
+	})
+}
+
+// tableAtRest runs f with the graph of a table at rest.
+func (e *Engine) tableAtRest(ctx context.Context, oid uint32, f func(g *graph) error) error {
+	for {
+		g := e.lookupGraph(oid)
+		if g == nil {
+			return relationGone(oid)
+		}
+		err := g.atRest(ctx, func() error { return f(g) })
+		if err != errMerged {
+			return err
+		}
+	}
+}
+
+// addIndex starts an index whose rows are stored already; the graph is at rest.
+func (g *graph) addIndex(ix *catalog.Index) {
+	e := g.eng
+	j, err := e.buildJob(ix, nil)
+	if err != nil {
+		j = e.brokenJob(ix, err)
+	}
+	j.fresh = true
+	e.setGraph(ix.OID, g)
+	e.mu.Lock()
+	e.jobs[ix.OID] = j
+	e.mu.Unlock()
+	g.jobs[ix.OID] = j
+	if err == nil {
+		g.connect(j)
+		j.start()
+	}
+}
+
+// readRows holds the stored rows against what is new, and adds the rows of new
+// indexes to the commit. next is the catalog to come.
+func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
+	v := &rowCheck{a: a}
+	if err := v.prepare(next); err != nil {
+		return err
+	}
+	var builds []*indexBuild
+	for _, ix := range a.indexes {
+		b, err := newIndexBuild(next, a.t, ix)
+		if err != nil {
+			return err
+		}
+		builds = append(builds, b)
+	}
+	if len(builds) == 0 && v.idle() {
+		return nil
+	}
+	e := a.s.eng
+	sn := e.store.Snapshot()
+	defer sn.Close()
+	// A key that is not unique is reported before anything else, as in PostgreSQL.
+	var bad error
+	err := e.scanRelation(sn, a.t.OID, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
+		if bad == nil {
+			bad = v.chunk(ch)
+		}
+		for _, b := range builds {
+			if err := b.add(ch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err = cmp.Or(err, bad); err != nil {
+		return err
+	}
+	for _, b := range builds {
+		c.Rows = append(c.Rows, b.batch)
+	}
+	return nil
+}
+
+// rowCheck holds stored rows against new constraints.
+type rowCheck struct {
+	a     *alteration
+	preds []*expr.Program
+	ctx   expr.Ctx
+}
+
+func (v *rowCheck) idle() bool { return len(v.a.notNull)+len(v.a.checks) == 0 }
+
+func (v *rowCheck) prepare(next *catalog.Snapshot) error {
+	v.ctx.Session = &v.a.s.expr
+	pl := &planner.Planner{Cat: next, Session: &v.a.s.expr}
+	for _, k := range v.a.checks {
+		e, err := pl.BindCheck(v.a.t, k)
+		if err != nil {
+			return err
+		}
+		p, err := expr.Compile(e)
+		if err != nil {
+			return err
+		}
+		v.preds = append(v.preds, p)
+	}
+	return nil
+}
+
+func (v *rowCheck) chunk(c *vec.Chunk) error {
+	t := v.a.t
+	for _, k := range v.a.notNull {
+		if c.Cols[k].Nulls().Any() {
+			e := pgerr.New(pgerr.NotNullViolation, "column \"%s\" of relation \"%s\" contains null values", t.Columns[k].Name, t.Name)
+			e.Schema, e.Table, e.Column = t.Schema, t.Name, t.Columns[k].Name
+			return e
+		}
+	}
+	for n, p := range v.preds {
+		out, err := p.Eval(&v.ctx, c)
+		if err != nil {
+			return err
+		}
+		ok := out.(*vec.Col[bool])
+		for i := range c.Rows {
+			if !ok.IsNull(i) && !ok.Vals[i] {
+				e := pgerr.New(pgerr.CheckViolation, "check constraint \"%s\" of relation \"%s\" is violated by some row", v.a.checks[n].Name, t.Name)
+				e.Schema, e.Table, e.Constraint = t.Schema, t.Name, v.a.checks[n].Name
+				return e
+			}
+		}
+	}
+	return nil
+}
