@@ -197,14 +197,10 @@ func (l *lookups) storage(rel catalog.Relation, cols []int, k *plan.Lookup) bool
 		}
 	}
 	for _, ix := range l.cat.Indexes(rel.Header().OID) {
-		if !l.indexes[ix.OID] {
+		if !l.indexes[ix.OID] || ix.Where != "" {
 			continue
 		}
-		var ks []int
-		for _, c := range ix.Keys {
-			ks = append(ks, c.Column)
-		}
-		order := leading(ks, cols)
+		order := leading(ix.Columns(), cols)
 		if order == nil {
 			continue
 		}
