@@ -130,3 +130,51 @@ func BenchmarkTopOnePerKey(b *testing.B) {
 		})
 	})
 }
+
+// BenchmarkWindowChange adds one row to a partition of 100,000 in every epoch.
+func BenchmarkWindowChange(b *testing.B) {
+	in := scan(types.TInt8, types.TInt8)
+	lag := plan.WindowFunc{Name: "lag", Args: []int{1}, Typ: types.TInt8}
+	for _, x := range []struct {
+		name string
+		f    plan.WindowFunc
+	}{
+		{"lag", lag},
+		{"rows", plan.WindowFunc{Name: "first_value", Args: []int{1}, Typ: types.TInt8, Frame: plan.Frame{Mode: plan.Rows, Start: plan.Preceding, StartOffset: int8Const(100), End: plan.CurrentRow}}},
+		{"range", plan.WindowFunc{Name: "first_value", Args: []int{1}, Typ: types.TInt8, Frame: plan.Frame{Mode: plan.Range, Start: plan.Preceding, StartOffset: int8Const(100), End: plan.CurrentRow}}},
+		{"row_number", plan.WindowFunc{Name: "row_number", Frame: defaultFrame, Typ: types.TInt8}},
+	} {
+		b.Run(x.name, func(b *testing.B) {
+			p := over(in, []int{0}, []expr.SortKey{{Col: 1}}, x.f)
+			tree, err := exec.Build(p, &exec.BuildCtx{Expr: &expr.Ctx{Session: &expr.Session{}}, Out: func(*vec.Chunk) error { return nil }})
+			if err != nil {
+				b.Fatal(err)
+			}
+			next, epoch := int64(0), types.Epoch(0)
+			add := func(n int) {
+				c := vec.NewChunk([]types.T{types.TInt8, types.TInt8}, n)
+				for range n {
+					next++
+					c.AppendRow(1, int64(1), next)
+				}
+				epoch++
+				if err := tree.Push(0, c); err != nil {
+					b.Fatal(err)
+				}
+				if err := tree.Seal(epoch); err != nil {
+					b.Fatal(err)
+				}
+				if err := tree.Save(func(int) exec.StateWriter { return nowhere{} }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range 100 {
+				add(1000)
+			}
+			b.ResetTimer()
+			for range b.N {
+				add(1)
+			}
+		})
+	}
+}

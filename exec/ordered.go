@@ -40,7 +40,7 @@ const (
 	ordPart    = 12
 	ordSortLen = 16
 	ordTag     = 20 // the hash bits that the table uses
-	ordScratch = 24
+	ordScratch = 24 // of the operator
 	ordSize    = 32
 )
 
@@ -62,6 +62,7 @@ const (
 	ordPersisted
 	ordFresh // of this epoch, not yet emitted and not among the unsaved
 	partTouched
+	ordChanged // in this epoch
 )
 
 // orderedRows keeps the rows of partitions with their weights, each partition in

@@ -193,5 +193,40 @@ func (o *rowOrder) scan(p []byte, f func(id uint32) bool) {
 	}
 }
 
+// after and before call f for the rows behind and in front of a row, nearest first,
+// until it returns false.
+func (o *rowOrder) after(p []byte, id uint32, key []byte, f func(id uint32) bool) {
+	if t := le.Uint32(p[partTree:]); t != 0 {
+		o.trees[t-1].AscendGreaterOrEqual(orderItem{orderPrefix(key), id}, func(x orderItem) bool { return x.id == id || f(x.id) })
+		return
+	}
+	l := o.list(p)[:le.Uint64(p[partRows:])*entryBytes]
+	at, _ := o.search(l, orderPrefix(key), key)
+	for i := at + entryBytes; i < len(l) && f(le.Uint32(l[i+8:])); i += entryBytes {
+	}
+}
+
+func (o *rowOrder) before(p []byte, id uint32, key []byte, f func(id uint32) bool) {
+	if t := le.Uint32(p[partTree:]); t != 0 {
+		o.trees[t-1].DescendLessOrEqual(orderItem{orderPrefix(key), id}, func(x orderItem) bool { return x.id == id || f(x.id) })
+		return
+	}
+	l := o.list(p)[:le.Uint64(p[partRows:])*entryBytes]
+	at, _ := o.search(l, orderPrefix(key), key)
+	for i := at - entryBytes; i >= 0 && f(le.Uint32(l[i+8:])); i -= entryBytes {
+	}
+}
+
+// ends returns the first and the last row of a partition that has rows.
+func (o *rowOrder) ends(p []byte) (first, last uint32) {
+	if t := le.Uint32(p[partTree:]); t != 0 {
+		a, _ := o.trees[t-1].Min()
+		b, _ := o.trees[t-1].Max()
+		return a.id, b.id
+	}
+	l := o.list(p)[:le.Uint64(p[partRows:])*entryBytes]
+	return le.Uint32(l[8:]), le.Uint32(l[len(l)-entryBytes+8:])
+}
+
 // bytes returns the memory held.
 func (o *rowOrder) bytes() int { return o.lists.held + 24*o.inner + 8*len(o.trees) }

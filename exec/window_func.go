@@ -19,9 +19,9 @@ func newWindowFunc(b *opBase, p *plan.Window, f plan.WindowFunc, ts []types.T) (
 	case "ntile":
 		return ntile{f.Args[0]}, nil
 	case "lag":
-		return shift{f.Args, -1}, nil
+		return shift{f.Args, -1, constantOffset(p.Input, f.Args)}, nil
 	case "lead":
-		return shift{f.Args, 1}, nil
+		return shift{f.Args, 1, constantOffset(p.Input, f.Args)}, nil
 	case "first_value", "last_value", "nth_value":
 		fr, err := newFrame(b, p, f.Frame, ts)
 		if err != nil {
@@ -33,17 +33,37 @@ func newWindowFunc(b *opBase, p *plan.Window, f plan.WindowFunc, ts []types.T) (
 }
 
 // rankFunc computes a function of the row's place alone.
-type rankFunc func(p *partition, dst vec.Vector)
+type rankFunc struct {
+	f func(p *partition, dst vec.Vector)
+	// ofSize: the size of the partition counts too, not only what is before the row.
+	ofSize bool
+}
 
 func (f rankFunc) compute(_ *expr.Ctx, p *partition, dst vec.Vector) error {
-	f(p, dst)
+	f.f(p, dst)
 	return nil
 }
 
+func (f rankFunc) reach() windowReach {
+	if f.ofSize {
+		return reachAll
+	}
+	return windowReach{back: reachEnd{kind: endAll}, resumes: true}
+}
+
 var rankFuncs = map[string]rankFunc{
-	"row_number": rankInt(func(_ *partition, i int) int { return i + 1 }),
-	"rank":       rankInt(func(p *partition, i int) int { return p.starts[p.group[i]] + 1 }),
-	"dense_rank": rankInt(func(p *partition, i int) int { return p.group[i] + 1 }),
+	"row_number": rankInt(func(p *partition, i int) int {
+		rows, _ := p.passed()
+		return rows + i + 1
+	}),
+	"rank": rankInt(func(p *partition, i int) int {
+		rows, _ := p.passed()
+		return rows + p.starts[p.group[i]] + 1
+	}),
+	"dense_rank": rankInt(func(p *partition, i int) int {
+		_, groups := p.passed()
+		return groups + p.group[i] + 1
+	}),
 	"percent_rank": rankFloat(func(p *partition, i int) float64 {
 		if len(p.group) == 1 {
 			return 0
@@ -56,25 +76,27 @@ var rankFuncs = map[string]rankFunc{
 }
 
 func rankInt(f func(p *partition, i int) int) rankFunc {
-	return func(p *partition, dst vec.Vector) {
+	return rankFunc{f: func(p *partition, dst vec.Vector) {
 		d := dst.(*vec.Col[int64])
 		for i := range p.group {
 			d.Vals = append(d.Vals, int64(f(p, i)))
 		}
-	}
+	}}
 }
 
 func rankFloat(f func(p *partition, i int) float64) rankFunc {
-	return func(p *partition, dst vec.Vector) {
+	return rankFunc{ofSize: true, f: func(p *partition, dst vec.Vector) {
 		d := dst.(*vec.Col[float64])
 		for i := range p.group {
 			d.Vals = append(d.Vals, f(p, i))
 		}
-	}
+	}}
 }
 
 // ntile deals the partition into buckets; their number is the first row's.
 type ntile struct{ arg int }
+
+func (f ntile) reach() windowReach { return reachAll }
 
 func (f ntile) compute(_ *expr.Ctx, p *partition, dst vec.Vector) error {
 	d := dst.(*vec.Col[int32])
@@ -105,6 +127,20 @@ func (f ntile) compute(_ *expr.Ctx, p *partition, dst vec.Vector) error {
 type shift struct {
 	args []int
 	sign int64
+	off  *int64 // if it is the same for all rows
+}
+
+func (f shift) reach() windowReach {
+	if f.off == nil {
+		return reachAll
+	}
+	r := windowReach{}
+	if n := f.sign * *f.off; n < 0 {
+		r.back = reachEnd{kind: endRows, n: -n}
+	} else {
+		r.ahead = reachEnd{kind: endRows, n: n}
+	}
+	return r
 }
 
 func (f shift) compute(_ *expr.Ctx, p *partition, dst vec.Vector) error {
@@ -165,6 +201,8 @@ func (f *frameValue) compute(c *expr.Ctx, p *partition, dst vec.Vector) error {
 	}
 	return nil
 }
+
+func (f *frameValue) reach() windowReach { return f.frame.reach() }
 
 // pick returns the row of row i's frame that the function takes, or -1.
 func (f *frameValue) pick(p *partition, i, want int) int {
@@ -236,6 +274,13 @@ func newWindowAgg(b *opBase, p *plan.Window, f plan.WindowFunc, ts []types.T) (w
 	return w, nil
 }
 
+func (w *windowAgg) reach() windowReach {
+	r := w.frame.reach()
+	// A frame that ends before its row may end before the mark.
+	r.resumes = r.back.kind == endAll && w.flat != nil && w.frame.f.End != plan.Preceding
+	return r
+}
+
 func (w *windowAgg) compute(c *expr.Ctx, p *partition, dst vec.Vector) error {
 	if err := w.frame.bounds(c, p); err != nil {
 		return err
@@ -243,6 +288,9 @@ func (w *windowAgg) compute(c *expr.Ctx, p *partition, dst vec.Vector) error {
 	clear(w.state)
 	if w.new != nil {
 		w.acc = w.new()
+	}
+	if p.from != nil && w.reach().resumes {
+		copy(w.state, p.from.states[w])
 	}
 	lo, hi := 0, 0
 	for i := range p.group {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
@@ -88,12 +89,30 @@ func warning(n plan.Node) string {
 		}
 		return "Warning: no equality joins the sides, so each change is compared with all rows of the other side"
 	case *plan.Window:
+		if !slices.ContainsFunc(n.Funcs, func(f plan.WindowFunc) bool { return reachesFar(f) }) {
+			return ""
+		}
 		if len(n.Partition) == 0 {
 			return "Warning: without PARTITION BY, each change computes the functions of all rows again"
 		}
 		return "Warning: each change computes the functions of its whole partition again"
 	}
 	return ""
+}
+
+// reachesFar: a change may concern the function's values in the whole partition, or
+// they have to be computed from its start.
+func reachesFar(f plan.WindowFunc) bool {
+	switch f.Name {
+	case "row_number", "rank", "dense_rank", "lag", "lead":
+		return false
+	case "percent_rank", "cume_dist", "ntile":
+		return true
+	}
+	if f.Frame.End == plan.UnboundedFollowing {
+		return true
+	}
+	return f.Frame.Start == plan.UnboundedPreceding && (f.Agg == nil || keepsValues(f.Name))
 }
 
 func atMostOne(n plan.Node) bool {
