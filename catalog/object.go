@@ -241,6 +241,9 @@ type MatView struct {
 	EmitOnWindowClose bool              `json:"emit_on_window_close,omitempty"`
 	SearchPath        []string          `json:"search_path,omitempty"`
 	Settings          map[string]string `json:"settings,omitempty"`
+	// Store is the id that rows, operator state and offsets are kept under; 0: the
+	// OID. Each replacement of the view has another one.
+	Store uint32 `json:"store,omitempty"`
 }
 
 // View is a stored query. Its columns are those at its creation. Query, Text and
@@ -398,6 +401,15 @@ func (t *Table) Cols() []Column { return t.Columns }
 
 // Cols returns the source's columns.
 func (s *Source) Cols() []Column { return s.Columns }
+
+// StoreID returns the id under which the rows of a stored relation and the state
+// of its job are kept.
+func StoreID(o Object) uint32 {
+	if v, ok := o.(*MatView); ok && v.Store != 0 {
+		return v.Store
+	}
+	return o.Header().OID
+}
 
 // Cols returns the view's columns.
 func (v *MatView) Cols() []Column { return v.Columns }

@@ -65,9 +65,7 @@ func (s *Snapshot) add(o Object) {
 	for _, d := range o.Dependencies() {
 		s.users[d] = append(s.users[d], h.OID)
 	}
-	if h.OID >= s.next {
-		s.next = h.OID + 1
-	}
+	s.next = max(s.next, h.OID+1, StoreID(o)+1)
 }
 
 // remove takes o out of the maps of a snapshot that nobody else sees yet.

@@ -391,7 +391,7 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 	defer sn.Close()
 	// A key that is not unique is reported before anything else, as in PostgreSQL.
 	var bad error
-	err := e.scanRelation(sn, a.t.OID, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
+	err := scanRelation(e.cat.Current(), sn, a.t.OID, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
 		if bad == nil {
 			bad = v.chunk(ch)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -113,12 +114,15 @@ func (c *capture) take() ([]*vec.Chunk, error) {
 
 // backfill is a job catching up.
 type backfill struct {
-	job   *job
-	own   *graph
-	snap  *sharedSnapshot
-	caps  map[uint32]*capture
-	feeds map[uint32][]*feedEdge
-	sent  int
+	job *job
+	own *graph
+	// anchor is a relation of the graph to join.
+	anchor uint32
+	snap   *sharedSnapshot
+	cat    *catalog.Snapshot // as it was with snap
+	caps   map[uint32]*capture
+	feeds  map[uint32][]*feedEdge
+	sent   int
 }
 
 // feedEdge plays rows into one scan leaf.
@@ -143,34 +147,12 @@ const replayRounds = 10
 // attach starts the job on the graph of what it reads and returns when it is up
 // to date and part of it, or when ctx ends.
 func (e *Engine) attach(ctx context.Context, j *job) error {
-	b := &backfill{job: j, caps: map[uint32]*capture{}, feeds: map[uint32][]*feedEdge{}}
-	b.own = e.newGraph()
-	b.own.building = true
-	b.own.jobs[j.id] = j
+	b := e.newBackfill(j, j.rels[0])
 	e.setGraph(j.id, b.own)
 	defer context.AfterFunc(ctx, func() { j.end(canceled(ctx)); j.halt() })()
-	b.openFeeds()
-	if err := j.connectSources(); err != nil {
-		return err
-	}
 	defer b.stopRecording()
-	if err := b.atRest(ctx, b.record); err != nil {
-		return err
-	}
-	j.start()
-	err := b.readSnapshot()
-	if j.stored == nil {
-		b.snap.Close()
-	} else {
-		defer b.snap.Close()
-	}
-	for last, round := 0, 0; err == nil && round < replayRounds; round++ {
-		var n int
-		if n, err = b.replay(); n < vec.MaxRows || (round > 0 && n > last/4*3) {
-			break
-		}
-		last = n
-	}
+	defer b.release()
+	err := b.catchUp(ctx)
 	if err == nil {
 		err = b.atRest(ctx, b.join)
 	}
@@ -180,14 +162,61 @@ func (e *Engine) attach(ctx context.Context, j *job) error {
 	return err
 }
 
-// atRest runs f with the graph of what the job reads at rest, whichever that is
+// newBackfill gives a job a graph of its own. The graph that it is to join is that
+// of anchor.
+func (e *Engine) newBackfill(j *job, anchor uint32) *backfill {
+	b := &backfill{job: j, anchor: anchor, caps: map[uint32]*capture{}, feeds: map[uint32][]*feedEdge{}}
+	b.own = e.newGraph()
+	b.own.building = true
+	b.own.jobs[j.id] = j
+	return b
+}
+
+// catchUp starts the job and returns when it is nearly up to date with the
+// relations that it reads.
+func (b *backfill) catchUp(ctx context.Context) error {
+	j := b.job
+	b.openFeeds()
+	if err := j.connectSources(); err != nil {
+		return err
+	}
+	if len(b.feeds) == 0 {
+		j.start()
+		return b.epoch()
+	}
+	if err := b.atRest(ctx, b.record); err != nil {
+		return err
+	}
+	j.start()
+	err := b.readSnapshot()
+	if j.stored == nil {
+		b.release()
+	}
+	for last, round := 0, 0; err == nil && round < replayRounds; round++ {
+		var n int
+		if n, err = b.replay(); n < vec.MaxRows || (round > 0 && n > last/4*3) {
+			break
+		}
+		last = n
+	}
+	return err
+}
+
+// release closes the snapshot, which joins that look rows up need until the end.
+func (b *backfill) release() {
+	if b.snap != nil {
+		b.snap.Close()
+		b.snap = nil
+	}
+}
+
+// atRest runs f with the graph that the job is to join at rest, whichever that is
 // by now.
 func (b *backfill) atRest(ctx context.Context, f func(up *graph) error) error {
 	for {
-		rel := b.job.rels[0]
-		g := b.job.eng.lookupGraph(rel)
+		g := b.job.eng.lookupGraph(b.anchor)
 		if g == nil {
-			return relationGone(rel)
+			return relationGone(b.anchor)
 		}
 		err := g.atRest(ctx, func() error { return f(g) })
 		if err != errMerged {
@@ -232,10 +261,11 @@ func (b *backfill) record(up *graph) error {
 			return upstreamFailed(j)
 		}
 	}
+	b.cat = b.job.eng.cat.Current()
 	b.snap = &sharedSnapshot{Snapshot: b.job.eng.store.Snapshot()}
 	b.snap.holders.Store(1)
 	if b.job.stored != nil {
-		b.job.stored.pin(b.snap)
+		b.job.stored.pin(b.snap, b.cat)
 	}
 	for rel := range b.feeds {
 		c := &capture{limit: b.job.eng.cfg.CaptureBytes}
@@ -260,7 +290,7 @@ func (b *backfill) readSnapshot() error {
 		if len(fed) == 0 {
 			continue
 		}
-		err := b.job.eng.scanRelation(b.snap.Snapshot, rel, b.job.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+		err := scanRelation(b.cat, b.snap.Snapshot, rel, b.job.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 			return b.feed(fed, c)
 		})
 		if err != nil {
@@ -320,8 +350,22 @@ func (b *backfill) replay() (int, error) {
 
 // join is called with the upstream graph at rest.
 func (b *backfill) join(up *graph) error {
-	if _, err := b.replay(); err != nil {
+	if err := b.finish(up); err != nil {
 		return err
+	}
+	b.closeFeeds()
+	up.connect(b.job)
+	up.jobs[b.job.id] = b.job
+	b.job.eng.moveGraph(b.job.id, b.own, up)
+	return nil
+}
+
+// finish brings the job to where the upstream graph rests.
+func (b *backfill) finish(up *graph) error {
+	if len(b.feeds) > 0 {
+		if _, err := b.replay(); err != nil {
+			return err
+		}
 	}
 	if err := b.cycle(true); err != nil {
 		return err
@@ -334,6 +378,11 @@ func (b *backfill) join(up *graph) error {
 			return upstreamFailed(j)
 		}
 	}
+	return nil
+}
+
+// closeFeeds leaves the job to be fed by the graph that it is in from now on.
+func (b *backfill) closeFeeds() {
 	if b.job.stored != nil {
 		b.job.stored.unpin(b.own.epoch)
 	}
@@ -342,10 +391,6 @@ func (b *backfill) join(up *graph) error {
 			f.inbox.Disconnect(f.edge)
 		}
 	}
-	up.connect(b.job)
-	up.jobs[b.job.id] = b.job
-	b.job.eng.moveGraph(b.job.id, b.own, up)
-	return nil
 }
 
 // fansOf returns the change streams of a relation in the graph.
@@ -361,11 +406,15 @@ func (g *graph) fansOf(rel uint32) []*exec.FanOut {
 
 // connect links the job's relation scans to the change streams of the graph,
 // which is at rest.
-func (g *graph) connect(j *job) {
+func (g *graph) connect(j *job) { g.connectScans(j, nil) }
+
+// connectScans is connect for the scans of the relations that only names; nil:
+// of all.
+func (g *graph) connectScans(j *job, only []uint32) {
 	for _, t := range j.tasks {
 		for leaf, n := range j.frags[t.frag].leaves {
 			s, ok := n.(*plan.Scan)
-			if !ok || (s.Kind != plan.RelTable && s.Kind != plan.RelView) {
+			if !ok || (s.Kind != plan.RelTable && s.Kind != plan.RelView) || only != nil && !slices.Contains(only, s.Rel) {
 				continue
 			}
 			for _, fan := range g.fansOf(s.Rel) {

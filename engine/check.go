@@ -24,18 +24,18 @@ import (
 
 // checkCommand sets up CHECK MATERIALIZED VIEW: its rows are the differences.
 func (s *Session) checkCommand(p *prepared, st *sql.Check) error {
-	o, err := s.resolveMatView(st.Name)
+	o, err := s.resolveMatView(s.eng.cat.Current(), st.Name)
 	if err != nil {
 		return err
 	}
 	p.wholeTag = true
 	p.cols = newTable("kind", "row", "expected:bigint", "actual:bigint").cols
 	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
-		if o, err = s.resolveMatView(st.Name); err != nil {
-			return nil, "", err
-		}
 		r := s.newRun(ctx)
 		defer r.close()
+		if o, err = s.resolveMatView(r.cat, st.Name); err != nil {
+			return nil, "", err
+		}
 		c, err := r.checkView(o)
 		if err != nil {
 			return nil, "", err
@@ -53,8 +53,8 @@ func (s *Session) checkCommand(p *prepared, st *sql.Check) error {
 }
 
 // resolveMatView looks a materialized view up.
-func (s *Session) resolveMatView(n sql.Name) (*catalog.MatView, error) {
-	o, err := s.eng.cat.Current().Resolve(n.Schema, n.Name, s.expr.SearchPath)
+func (s *Session) resolveMatView(snap *catalog.Snapshot, n sql.Name) (*catalog.MatView, error) {
+	o, err := snap.Resolve(n.Schema, n.Name, s.expr.SearchPath)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
 func (r *run) stored(v *catalog.MatView, c *check) error {
 	var row []byte
 	chunk := r.s.eng.cfg.ChunkRows
-	err := scanRows(r.snap, v.OID, columnTypes(v.Cols()), storedForm(v), nil, nil, chunk, func(ch *vec.Chunk) error {
+	err := scanRows(r.snap, catalog.StoreID(v), columnTypes(v.Cols()), storedForm(v), nil, nil, chunk, func(ch *vec.Chunk) error {
 		for i := range ch.Rows {
 			row = vec.AppendRow(row[:0], ch, nil, i)
 			if err := c.rows.add(row, 0, ch.Weight(i)); err != nil {

@@ -40,6 +40,7 @@ func TestCrashVictim(t *testing.T) {
 		wg.Go(func() { victimWriter(c, w) })
 	}
 	for i := 0; ; i++ { // creation is interrupted at any point
+		c.exec("CREATE OR REPLACE MATERIALIZED VIEW turned AS SELECT w, count(*) AS n, %d AS ver FROM t GROUP BY w", i)
 		c.exec("CREATE MATERIALIZED VIEW tmp%d AS SELECT t.w, p.id, count(*) AS n FROM t JOIN pairs p ON p.id = t.id GROUP BY t.w, p.id", i%2)
 		if i%2 == 1 {
 			c.exec("DROP MATERIALIZED VIEW tmp0")
@@ -54,6 +55,9 @@ func crashSchema(c *client) {
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT w, count(*) AS n, sum(x) AS s FROM t GROUP BY w")
 	c.exec("CREATE MATERIALIZED VIEW vv AS SELECT sum(n) AS n, sum(s) AS s FROM v")
 	c.exec("CREATE MATERIALIZED VIEW j AS SELECT t.w, count(*) AS n FROM t JOIN pairs ON t.id = pairs.id GROUP BY t.w")
+	c.exec("CREATE MATERIALIZED VIEW turned AS SELECT w, count(*) AS n, -1 AS ver FROM t GROUP BY w")
+	c.exec("CREATE MATERIALIZED VIEW onturned AS SELECT ver, sum(n) AS n FROM turned GROUP BY ver")
+	c.exec("CREATE INDEX turned_n ON turned (n)")
 	c.exec("CREATE SOURCE src WITH (connector = 'feed')")
 	c.exec("CREATE MATERIALIZED VIEW once AS SELECT count(*) AS n, sum(n) AS s, max(n) AS m FROM src")
 	c.exec("CREATE MATERIALIZED VIEW onceper AS SELECT n %% 7 AS k, count(*) AS n FROM src GROUP BY n %% 7")
@@ -172,6 +176,10 @@ func checkAfterCrash(t *testing.T, dir string, acked map[string]string, round in
 	c.same("SELECT w, n FROM j ORDER BY w", "SELECT t.w, count(*) FROM t JOIN pairs ON t.id = pairs.id GROUP BY t.w ORDER BY t.w")
 	c.want("SELECT n = m + 1 AND s = n * (n - 1) / 2 FROM once WHERE n > 0", "t")
 	c.want("SELECT count(*) FROM (SELECT k, n, max(n) OVER () AS hi FROM onceper) x WHERE hi - n > 1", "0")
+	for _, v := range []string{"turned", "onturned", "vv"} {
+		c.want("CHECK MATERIALIZED VIEW "+v, "")
+	}
+	c.same("SELECT n FROM onturned", "SELECT sum(n) FROM turned WHERE n > 0 HAVING count(*) > 0")
 	for _, r := range c.query("SHOW JOBS") {
 		if f := strings.Split(r, "|"); f[3] != "running" {
 			t.Fatalf("round %d: job %s", round, r)

@@ -137,6 +137,7 @@ func (e *Engine) detach(oid uint32) {
 	if j != nil {
 		j.gone.Store(true)
 	}
+	r := e.replacing[oid]
 	g := e.graphOf[oid]
 	delete(e.jobs, oid)
 	delete(e.sources, oid)
@@ -146,6 +147,10 @@ func (e *Engine) detach(oid uint32) {
 		alone = alone && h != g
 	}
 	e.mu.Unlock()
+	if r != nil {
+		r.job.end(pgerr.New(pgerr.QueryCanceled, "\"%s\" was dropped while it was being replaced", r.old.Name))
+		r.job.halt()
+	}
 	if j != nil {
 		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was dropped", j.name()))
 		j.halt()
@@ -174,7 +179,10 @@ func (e *Engine) detach(oid uint32) {
 // the same plan at creation and at recovery. sj is a sink's running delivery; nil:
 // it has none yet.
 func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
-	snap := e.cat.Current()
+	return e.buildJobIn(e.cat.Current(), o, sj)
+}
+
+func (e *Engine) buildJobIn(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) (*job, error) {
 	switch o := o.(type) {
 	case *catalog.MatView:
 		s := e.frozenSession(o.SearchPath, o.Settings)
@@ -182,7 +190,11 @@ func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 		if err != nil {
 			return nil, err
 		}
-		return e.newJob(o.OID, jobName(o), st.Root, parallelism(o.Settings), s, policy(o.Settings), nil)
+		j, err := e.newJob(o.OID, jobName(o), st.Root, parallelism(o.Settings), s, policy(o.Settings), nil)
+		if err == nil {
+			j.store = catalog.StoreID(o)
+		}
+		return j, err
 	case *catalog.Index:
 		root, err := planIndex(snap, o)
 		if err != nil {
@@ -212,7 +224,7 @@ func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 func (e *Engine) brokenJob(o catalog.Object, err error) *job {
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
-	j := &job{id: o.Header().OID, eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
+	j := &job{id: o.Header().OID, store: catalog.StoreID(o), eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
 	name := jobName(o)
 	j.label.Store(&name)
 	return j

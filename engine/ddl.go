@@ -301,16 +301,8 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 			return pgerr.Unsupported("replacing a view that a "+k.String()+" reads", k.String()+" "+d.Header().Name+" was created with its present query.")
 		}
 	}
-	for i, c := range ov.Columns {
-		if i >= len(v.Columns) {
-			return pgerr.New(pgerr.InvalidTableDefinition, "cannot drop columns from view")
-		}
-		if v.Columns[i].Name != c.Name {
-			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change name of view column \"%s\" to \"%s\"", c.Name, v.Columns[i].Name)
-		}
-		if v.Columns[i].Type != c.Type {
-			return pgerr.New(pgerr.InvalidTableDefinition, "cannot change data type of view column \"%s\" from %s to %s", c.Name, c.Type, v.Columns[i].Type)
-		}
+	if err := keepsColumns(ov.Columns, v.Columns, "VIEW"); err != nil {
+		return err
 	}
 	v.OID = ov.OID
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: v})
@@ -338,9 +330,6 @@ func jobOptions(os []catalog.Option) (onError string, err error) {
 }
 
 func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateMaterializedView) error {
-	if st.OrReplace {
-		return pgerr.Unsupported("CREATE OR REPLACE MATERIALIZED VIEW", "Drop the view and create it again.")
-	}
 	if st.NoData {
 		return pgerr.Unsupported("WITH NO DATA", "A materialized view is always up to date.")
 	}
@@ -355,8 +344,13 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	if skip, err := s.place(&v.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
-	if s.eng.cat.Current().Get(v.Schema, v.Name) != nil {
+	was := s.eng.cat.Current().Get(v.Schema, v.Name)
+	old, view := was.(*catalog.MatView)
+	if was != nil && !st.OrReplace {
 		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", v.Name)
+	}
+	if was != nil && !view {
+		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a materialized view", v.Name)
 	}
 	for _, d := range v.DependsOn {
 		if _, stored := s.eng.cat.Current().ByOID(d).(*catalog.Table); stored && s.eng.cat.Current().Builtin(d) {
@@ -373,6 +367,9 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 		return err
 	}
 	v.DependsOn = append(v.DependsOn, indexes...)
+	if old != nil {
+		return s.replaceMatView(ctx, old, v)
+	}
 	s.eng.cat.Assign(v)
 	return s.eng.createJob(ctx, v)
 }

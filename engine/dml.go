@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -20,6 +21,7 @@ const dmlRetries = 50
 // writing is a statement that changes tables: an INSERT, UPDATE or DELETE (main),
 // or a query whose WITH has some.
 type writing struct {
+	cat   *catalog.Snapshot // that it was planned with
 	with  []*planner.Mutation
 	main  *planner.Mutation
 	query plan.Node
@@ -144,6 +146,9 @@ func bindDML(d *planner.Mutation, ts []types.T, args []types.Datum) (*planner.Mu
 func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64, error) {
 	r := s.newRun(ctx)
 	defer r.close()
+	if r.cat != w.cat {
+		return nil, 0, errStalePlan
+	}
 	if len(w.with) > 0 || w.main.ReturningPlan != nil {
 		r.freeze()
 		r.with, r.given = w.with, map[uint32]*vec.Chunk{}

@@ -83,15 +83,21 @@ type Engine struct {
 	stallCheck time.Duration
 	// commitFault, set by tests, makes a commit fail.
 	commitFault func(*state.Commit) error
+	// swaps counts the replacements of views, twice each: it is odd while what is
+	// stored and the catalog do not agree. swapping is held meanwhile.
+	swaps    atomic.Uint64
+	swapping sync.RWMutex
 	// merging is held while two graphs become one.
 	merging sync.Mutex
 
-	mu       sync.RWMutex
-	graphOf  map[uint32]*graph // by table and job id
-	jobs     map[uint32]*job
-	sources  map[uint32]connector.Source
-	sessions map[int32]*Session
-	seqs     sequences
+	mu      sync.RWMutex
+	graphOf map[uint32]*graph // by table and job id
+	jobs    map[uint32]*job
+	// replacing are the views that are being replaced, by OID.
+	replacing map[uint32]*replacement
+	sources   map[uint32]connector.Source
+	sessions  map[int32]*Session
+	seqs      sequences
 
 	plans planCache
 }
@@ -124,7 +130,7 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second,
-		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{},
+		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{}, replacing: map[uint32]*replacement{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))
 	e.vault = e.newVault()
@@ -201,6 +207,9 @@ func (e *Engine) Close() error {
 func (e *Engine) haltAll() []*job {
 	e.mu.RLock()
 	js := slices.Collect(maps.Values(e.jobs))
+	for _, r := range e.replacing {
+		js = append(js, r.job)
+	}
 	e.mu.RUnlock()
 	for _, j := range js {
 		if j.creating.Load() {
@@ -209,6 +218,23 @@ func (e *Engine) haltAll() []*job {
 		j.halt()
 	}
 	return js
+}
+
+// steady calls f, again if a view was replaced meanwhile: what f takes from the
+// catalog and from the store is of one moment.
+func (e *Engine) steady(f func()) {
+	for {
+		n := e.swaps.Load()
+		if n&1 != 0 {
+			e.swapping.RLock()
+			e.swapping.RUnlock() //nolint:staticcheck // only waits
+			continue
+		}
+		f()
+		if e.swaps.Load() == n {
+			return
+		}
+	}
 }
 
 func (e *Engine) nextEpoch() types.Epoch { return types.Epoch(e.epoch.Add(1)) }
@@ -413,13 +439,13 @@ func (e *Engine) openSource(oid uint32) (connector.Source, error) {
 }
 
 // scanRelation reads a stored relation's rows in key order, whole rows in chunks
-// that f borrows.
-func (e *Engine) scanRelation(sn *state.Snapshot, rel uint32, rows int, f func(*vec.Chunk) error) error {
-	r, ok := e.cat.Current().ByOID(rel).(catalog.Relation)
+// that f borrows. The catalog is the one that was current with the snapshot.
+func scanRelation(cat *catalog.Snapshot, sn *state.Snapshot, rel uint32, rows int, f func(*vec.Chunk) error) error {
+	r, ok := cat.ByOID(rel).(catalog.Relation)
 	if !ok {
 		return pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", rel)
 	}
-	return scanRows(sn, rel, columnTypes(r.Cols()), storedForm(r), nil, nil, rows, f)
+	return scanRows(sn, catalog.StoreID(r), columnTypes(r.Cols()), storedForm(r), nil, nil, rows, f)
 }
 
 func columnTypes(cs []catalog.Column) []types.T {

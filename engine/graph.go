@@ -168,6 +168,16 @@ type epochRun struct {
 	commit *state.Commit
 	writes []*write // accepted
 	parts  []*contribution
+	// turn is what else the commit changes.
+	turn *turn
+}
+
+// turn is a change of what the graph consists of.
+type turn struct {
+	// extra is committed with the epoch.
+	extra *state.Commit
+	// around runs the commit.
+	around func(commit func() error) error
 }
 
 // cycle runs one epoch; g.mu is held. With pause the sources stay stopped at the
@@ -204,6 +214,28 @@ func (g *graph) cycle(pause bool) error {
 		g.settle()
 		return nil
 	}
+}
+
+// takeTurn runs one epoch without writes whose commit changes what the graph
+// consists of, or nothing happens. A job that breaks in it breaks it. The graph is
+// at rest; after an error it must be taken back.
+func (g *graph) takeTurn(t *turn) error {
+	g.purge()
+	ep := g.begin(nil, true)
+	ep.turn = t
+	if err := g.collect(ep); err != nil {
+		return err
+	}
+	for _, j := range g.jobs {
+		if err := j.err(); err != nil && !j.recorded {
+			return err
+		}
+	}
+	if err := g.commit(ep); err != nil {
+		return err
+	}
+	g.settle()
+	return nil
 }
 
 // fallBack takes the graph back to its last committed epoch after one that was
@@ -343,9 +375,16 @@ func (g *graph) commit(ep *epochRun) error {
 	defer g.commitMu.Unlock()
 	c := ep.commit
 	failed := g.gather(ep.parts, c)
+	do := func() error { return g.eng.commit(c) }
+	if t := ep.turn; t != nil {
+		x, inner := t.extra, do
+		c.Rows, c.Meta = append(c.Rows, x.Rows...), append(x.Meta[:len(x.Meta):len(x.Meta)], c.Meta...)
+		c.DropTables, c.DropJobs = append(c.DropTables, x.DropTables...), append(c.DropJobs, x.DropJobs...)
+		do = func() error { return t.around(inner) }
+	}
 	start := time.Now()
 	if len(c.Jobs)+len(c.Rows)+len(c.Meta)+len(c.Sink) > 0 {
-		if err := g.eng.commit(c); err != nil {
+		if err := do(); err != nil {
 			return err
 		}
 	}
@@ -414,11 +453,11 @@ func (g *graph) gather(parts []*contribution, c *state.Commit) (failed []*job) {
 		}
 		err := j.err()
 		if j.fresh && err == nil {
-			c.Meta = append(c.Meta, state.KV{Key: startedKey(j.id), Val: j.print})
+			c.Meta = append(c.Meta, state.KV{Key: startedKey(j.store), Val: j.print})
 		}
 		if err != nil && !j.recorded {
 			failed = append(failed, j)
-			c.Meta = append(c.Meta, state.KV{Key: failedKey(j.id), Val: []byte(pgerr.From(err).Msg)})
+			c.Meta = append(c.Meta, state.KV{Key: failedKey(j.store), Val: []byte(pgerr.From(err).Msg)})
 		}
 	}
 	return failed

@@ -177,7 +177,7 @@ func (i info) SerialSequence(table, column string) (string, bool, error) {
 }
 
 // RelationSize implements expr.CatalogInfo.
-func (i info) RelationSize(oid uint32) int64 { return i.s.eng.store.ApproxBytes(oid) }
+func (i info) RelationSize(oid uint32) int64 { return i.s.eng.approxBytes(oid) }
 
 // Description implements expr.CatalogInfo.
 func (i info) Description(oid uint32, class string, column int) (string, bool) {

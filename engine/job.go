@@ -20,6 +20,7 @@ import (
 // job is the running dataflow of one materialized view or sink.
 type job struct {
 	id    uint32
+	store uint32                 // what its state, rows and offsets are kept under
 	label atomic.Pointer[string] // see name
 	eng   *Engine
 	frags []*fragment
@@ -47,7 +48,10 @@ type job struct {
 	again    bool // a restart is to replace the failed job
 
 	creating atomic.Bool // not complete yet: not to be read
-	gone     atomic.Bool // dropped, or replaced by a restart
+	// own is the graph of a job that is to take the place of a running one, which
+	// is still found by its id.
+	own  atomic.Pointer[graph]
+	gone atomic.Bool // dropped, or replaced by a restart
 
 	readers    []*sourceReader
 	readerWG   sync.WaitGroup
@@ -112,7 +116,7 @@ func (j *job) name() string { return *j.label.Load() }
 // that read relations and sources unconnected.
 func (e *Engine) newJob(id uint32, name string, root plan.Node, par int, s *expr.Session, pol errorPolicy, sink *sinkJob) (*job, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
-	j := &job{id: id, eng: e, session: s, onError: pol, sink: sink, ctx: ctx, cancel: cancel}
+	j := &job{id: id, store: id, eng: e, session: s, onError: pol, sink: sink, ctx: ctx, cancel: cancel}
 	j.label.Store(&name)
 	j.frags = cut(root, par)
 	j.print = fingerprint(root, par)
@@ -325,7 +329,7 @@ func (t *jobTask) contribute(c *contribution) (err error) {
 	t.job.stateBytes.Add(n - t.stateBytes)
 	t.stateBytes = n
 	if d.Bytes() > 0 {
-		c.jd = &state.JobDelta{Job: t.job.id, Delta: d}
+		c.jd = &state.JobDelta{Job: t.job.store, Delta: d}
 	}
 	for rel, rb := range t.batches {
 		c.rows = append(c.rows, rb)
@@ -333,7 +337,7 @@ func (t *jobTask) contribute(c *contribution) (err error) {
 	}
 	c.rows = append(c.rows, t.errorBatches()...)
 	for k, v := range t.offsets {
-		c.meta = append(c.meta, state.KV{Key: offsetKey(t.job.id, k), Val: []byte(v)})
+		c.meta = append(c.meta, state.KV{Key: offsetKey(t.job.store, k), Val: []byte(v)})
 		delete(t.offsets, k)
 	}
 	if len(t.sinkBuf) > 0 {
@@ -344,6 +348,9 @@ func (t *jobTask) contribute(c *contribution) (err error) {
 }
 
 func (j *job) graph() *graph {
+	if g := j.own.Load(); g != nil {
+		return g
+	}
 	j.eng.mu.RLock()
 	defer j.eng.mu.RUnlock()
 	return j.eng.graphOf[j.id]
@@ -442,13 +449,31 @@ func (j *job) addLink(l link) {
 	j.links = append(j.links, l)
 }
 
+// unlink takes the job off the change streams of a relation and returns the edges
+// that led there, which still take part in barriers.
+func (j *job) unlink(rel uint32) []link {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var gone, left []link
+	for _, l := range j.links {
+		if l.rel == rel {
+			l.fan.Remove(l.out)
+			gone = append(gone, l)
+		} else {
+			left = append(left, l)
+		}
+	}
+	j.links = left
+	return gone
+}
+
 // load restores the operators' state from the store.
 func (j *job) load(st *state.Store) error {
 	byOp := map[int]*jobTask{}
 	for _, t := range j.tasks {
 		byOp[opID(t.frag, t.inst, 0)] = t
 	}
-	return st.LoadJob(j.id, func(op, _ int, key, val []byte) error {
+	return st.LoadJob(j.store, func(op, _ int, key, val []byte) error {
 		t := byOp[op&^0xffff]
 		if t == nil {
 			return fmt.Errorf("state of job %s names operator %#x, which its plan does not have", j.name(), op)

@@ -199,10 +199,35 @@ func (o *quickPortal) Next(ctx context.Context) (*vec.Chunk, error) {
 	ctx, cancel := o.s.withTimeout(ctx)
 	defer cancel()
 	o.read.result.Reset()
-	if err := o.read.run(ctx, o.s, o.args, o.read.result); err != nil || o.read.result.Rows == 0 {
+	err := o.read.run(ctx, o.s, o.args, o.read.result)
+	if err == errStalePlan {
+		return o.again(ctx)
+	}
+	if err != nil || o.read.result.Rows == 0 {
 		return nil, err
 	}
 	return o.read.result, nil
+}
+
+// again answers the text by a plan of its own, because the catalog has changed
+// meanwhile.
+func (o *quickPortal) again(ctx context.Context) (*vec.Chunk, error) {
+	ps, err := sql.Parse(o.text)
+	if err != nil {
+		return nil, err
+	}
+	p, err := o.s.prepare(ctx, &statement{Parsed: ps[0], whole: o.text}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !sameColumns(o.plan.cols, p.cols) {
+		return nil, errStalePlan
+	}
+	c, _, err := drain(ctx, &portal{p: p})
+	if err != nil || c.Rows == 0 {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Close implements wire.Portal.

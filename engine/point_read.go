@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -15,6 +16,8 @@ import (
 // after those of the row, so that executions with other arguments share them.
 type pointRead struct {
 	rel    uint32
+	store  uint32 // what its rows are kept under
+	cat    *catalog.Snapshot
 	view   bool
 	key    []expr.Expr     // constants and parameters
 	keyOf  []*expr.Program // what else there is in key, over the parameters
@@ -74,7 +77,7 @@ func newPointRead(cat *catalog.Snapshot, root plan.Node, params []types.T) *poin
 	if !ok || len(scan.Prefix) != len(storageKey(rel)) {
 		return nil
 	}
-	q := &pointRead{rel: scan.Rel, key: scan.Prefix, stored: columnTypes(rel.Cols()), cols: scan.Cols, out: plan.Types(root.Schema())}
+	q := &pointRead{rel: scan.Rel, store: catalog.StoreID(rel), cat: cat, key: scan.Prefix, stored: columnTypes(rel.Cols()), cols: scan.Cols, out: plan.Types(root.Schema())}
 	_, q.view = rel.(*catalog.MatView)
 	var kts []types.T
 	for i, k := range storageKey(rel) {
@@ -145,6 +148,9 @@ func newPointStep(n plan.Node) (s pointStep, ok bool) {
 	return s, true
 }
 
+// errStalePlan tells that the catalog has changed since a plan was made.
+var errStalePlan = pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+
 // usable reports whether the session's state lets the compiled form answer: the
 // catalog is that of the plan, and the transaction has written nothing itself.
 func (q *pointRead) usable(s *Session, cat *catalog.Snapshot, params []types.T, args []types.Datum) bool {
@@ -207,7 +213,18 @@ func (q *pointRead) fillKey(args []types.Datum) (bool, error) {
 // read decodes the newest committed row of the key in buf. One row needs no
 // snapshot, whose release would look for compactions.
 func (q *pointRead) read(s *Session) (bool, error) {
-	b, ok, err := s.eng.store.Get(q.rel, q.buf, nil)
+	var b []byte
+	var ok bool
+	var err error
+	if q.view {
+		var now *catalog.Snapshot
+		s.eng.steady(func() { now = s.eng.cat.Current(); b, ok, err = s.eng.store.Get(q.store, q.buf, nil) })
+		if now != q.cat {
+			return false, errStalePlan
+		}
+	} else {
+		b, ok, err = s.eng.store.Get(q.store, q.buf, nil)
+	}
 	if err != nil || !ok {
 		return false, err
 	}

@@ -148,7 +148,7 @@ func (p *prepared) analyseAgain(ctx context.Context) error {
 		return err
 	}
 	if !sameColumns(old, p.cols) {
-		return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
+		return errStalePlan
 	}
 	return nil
 }
@@ -163,9 +163,9 @@ func (p *prepared) writing(ctx context.Context) func() (writing, []types.T, erro
 			}
 		}
 		if p.query != nil {
-			return writing{with: p.query.With, query: p.query.Root}, p.params, nil
+			return writing{cat: p.cat, with: p.query.With, query: p.query.Root}, p.params, nil
 		}
-		return writing{with: p.dml.With, main: p.dml}, p.params, nil
+		return writing{cat: p.cat, with: p.dml.With, main: p.dml}, p.params, nil
 	}
 }
 
@@ -245,8 +245,21 @@ func (o *portal) Close() {
 	o.release()
 }
 
-// start runs the statement up to its first row.
+// start runs the statement up to its first row, with a new plan if what it reads
+// is replaced at this moment.
 func (o *portal) start(ctx context.Context) error {
+	for {
+		err := o.tryStart(ctx)
+		if err != errStalePlan || o.p.query == nil && o.p.dml == nil {
+			return err
+		}
+		if err := o.p.analyseAgain(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (o *portal) tryStart(ctx context.Context) error {
 	p := o.p
 	p.s.query.Store(&p.st.Text)
 	p.s.expr.Catalog = p.s.catalogInfo()
@@ -275,6 +288,11 @@ func (o *portal) start(ctx context.Context) error {
 			return err
 		}
 		r := p.s.newRun(ctx)
+		if r.cat != p.cat {
+			r.close()
+			cancel()
+			return errStalePlan
+		}
 		o.tag = p.queryTag
 		if r.isPointRead(root) {
 			defer cancel()

@@ -36,7 +36,13 @@ type run struct {
 // consistency: an epoch's tables and views are committed in one step, and a
 // write has returned only after it.
 func (s *Session) newRun(ctx context.Context) *run {
-	r := &run{s: s, cat: s.eng.cat.Current(), snap: s.eng.store.Snapshot(), ctx: ctx}
+	r := &run{s: s, ctx: ctx}
+	s.eng.steady(func() {
+		if r.snap != nil {
+			r.snap.Close()
+		}
+		r.cat, r.snap = s.eng.cat.Current(), s.eng.store.Snapshot()
+	})
 	s.expr.Sleep = func(d time.Duration) error {
 		select {
 		case <-time.After(d):
@@ -188,7 +194,7 @@ func (r *run) scanGiven(s *plan.Scan, f func(*vec.Chunk) error) error {
 
 func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) error) error {
 	ts := columnTypes(o.Cols())
-	rel, key, form, whole := s.Rel, storageKey(o), storedForm(o), s.Index == 0
+	rel, key, form, whole := catalog.StoreID(o), storageKey(o), storedForm(o), s.Index == 0
 	if !whole {
 		ix := r.indexFor(s)
 		if ix == nil {

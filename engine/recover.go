@@ -94,17 +94,23 @@ func creatingKey(oid uint32) []byte { return append([]byte("creating/"), objectI
 
 func (e *Engine) dropUnfinished() error {
 	var oids []uint32
-	err := e.store.MetaScan([]byte("creating/"), func(k, _ []byte) error {
-		oids = append(oids, parseObjectID(k[len("creating/"):]))
+	var names []string
+	err := e.store.MetaScan([]byte("creating/"), func(k, v []byte) error {
+		oids, names = append(oids, parseObjectID(k[len("creating/"):])), append(names, string(v))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, oid := range oids {
+	for i, oid := range oids {
 		c := &state.Commit{Meta: []state.KV{{Key: creatingKey(oid)}}}
 		var changes []catalog.Change
-		if e.cat.Current().ByOID(oid) != nil {
+		if e.cat.Current().ByOID(oid) == nil { // what was to replace a view
+			e.dropStore(c, oid)
+			if err := e.moveErrors(c, names[i], ""); err != nil {
+				return err
+			}
+		} else {
 			for _, o := range e.cat.Current().DropOrder(oid) {
 				changes = append(changes, catalog.Change{Drop: o.Header().OID})
 				e.dropStorage(c, o.Header().OID)
@@ -127,10 +133,21 @@ func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
 			e.log.Error("the errors of a dropped object were not removed", "object", jobName(o), "err", err)
 		}
 	}
-	c.DropTables = append(c.DropTables, oid)
-	c.DropJobs = append(c.DropJobs, oid)
-	c.Meta = append(c.Meta, state.KV{Key: startedKey(oid)}, state.KV{Key: failedKey(oid)}, state.KV{Key: creatingKey(oid)}, state.KV{Key: sequenceKey(oid)})
-	_ = e.store.MetaScan(offsetKey(oid, ""), func(k, _ []byte) error {
+	store := oid
+	if o := e.cat.Current().ByOID(oid); o != nil {
+		store = catalog.StoreID(o)
+	}
+	e.dropStore(c, store)
+	c.Meta = append(c.Meta, state.KV{Key: creatingKey(oid)}, state.KV{Key: sequenceKey(oid)})
+}
+
+// dropStore adds to a commit the removal of the rows and the job state that are
+// kept under an id.
+func (e *Engine) dropStore(c *state.Commit, id uint32) {
+	c.DropTables = append(c.DropTables, id)
+	c.DropJobs = append(c.DropJobs, id)
+	c.Meta = append(c.Meta, state.KV{Key: startedKey(id)}, state.KV{Key: failedKey(id)})
+	_ = e.store.MetaScan(offsetKey(id, ""), func(k, _ []byte) error {
 		c.Meta = append(c.Meta, state.KV{Key: append([]byte(nil), k...)})
 		return nil
 	})
@@ -147,11 +164,11 @@ func (e *Engine) addTable(oid uint32) *graph {
 // that cannot be brought back is failed, and the others go on.
 func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 	oid := o.Header().OID
-	print, started, err := e.store.MetaGet(startedKey(oid))
+	print, started, err := e.store.MetaGet(startedKey(catalog.StoreID(o)))
 	if err != nil {
 		return nil, err
 	}
-	msg, failed, err := e.store.MetaGet(failedKey(oid))
+	msg, failed, err := e.store.MetaGet(failedKey(catalog.StoreID(o)))
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +209,7 @@ func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 // without it, so a later start must not resume it from where it stopped.
 func (e *Engine) recordFailure(j *job) error {
 	j.recorded = true
-	return e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: failedKey(j.id), Val: []byte(pgerr.From(j.err()).Msg)}}})
+	return e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: failedKey(j.store), Val: []byte(pgerr.From(j.err()).Msg)}}})
 }
 
 // offlineGraph returns the graph of everything the job reads, joining graphs that

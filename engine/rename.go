@@ -172,17 +172,8 @@ func (e *Engine) unmoved(snap *catalog.Snapshot, changes []catalog.Change) error
 
 // planPrint is the fingerprint of a job's plan; "" for what is no job.
 func (e *Engine) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, error) {
-	var st *planner.Stream
-	var err error
-	switch o := o.(type) {
-	case *catalog.MatView:
-		st, err = (&planner.Planner{Cat: snap, Session: e.frozenSession(o.SearchPath, o.Settings)}).PlanMatView(o)
-	case *catalog.Sink:
-		st, err = (&planner.Planner{Cat: snap, Session: e.frozenSession(o.SearchPath, o.Settings)}).PlanSink(o)
-	default:
-		return "", nil
-	}
-	if err != nil {
+	st, err := e.streamOf(snap, o)
+	if err != nil || st == nil {
 		return "", err
 	}
 	return string(fingerprint(st.Root, 1)), nil

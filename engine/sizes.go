@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/streamdb/streamdb/catalog"
 )
 
 // sizeAge is how long an estimate of a relation's size serves the planner.
@@ -21,7 +23,7 @@ func (e *Engine) relationBytes(rel uint32) int64 {
 	if v, ok := e.sizes.Load(rel); ok && time.Since(v.(sizeEstimate).at) < sizeAge {
 		return v.(sizeEstimate).bytes
 	}
-	n := e.store.ApproxBytes(rel)
+	n := e.approxBytes(rel)
 	e.sizes.Store(rel, sizeEstimate{n, time.Now()})
 	return n
 }
@@ -42,12 +44,20 @@ func (e *Engine) usableIndexes(rels []uint32) string {
 	return strings.TrimSpace(b.String())
 }
 
+// approxBytes returns about how many bytes a relation takes in the store.
+func (e *Engine) approxBytes(rel uint32) int64 {
+	if o := e.cat.Current().ByOID(rel); o != nil {
+		rel = catalog.StoreID(o)
+	}
+	return e.store.ApproxBytes(rel)
+}
+
 // relationSizes writes down the sizes of relations, to be kept with a view or sink
 // that reads them: its plan must be the same whenever it is planned again.
 func (e *Engine) relationSizes(rels []uint32) string {
 	var b strings.Builder
 	for _, r := range rels {
-		fmt.Fprintf(&b, "%d=%d ", r, e.store.ApproxBytes(r))
+		fmt.Fprintf(&b, "%d=%d ", r, e.approxBytes(r))
 	}
 	return strings.TrimSpace(b.String())
 }

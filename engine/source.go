@@ -47,7 +47,7 @@ func (j *job) connectSources() error {
 			}
 			o, _ := j.eng.cat.Current().ByOID(s.Rel).(*catalog.Source)
 			r := &sourceReader{task: t, scan: s, src: src, cols: readColumns(o, s.Cols), policy: sourcePolicy(o), prefix: fmt.Sprintf("%d.%d/", t.frag, leaf), at: map[string]string{}}
-			pre := string(offsetKey(j.id, r.prefix))
+			pre := string(offsetKey(j.store, r.prefix))
 			err = j.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
 				r.at[strings.TrimPrefix(string(k), pre)] = string(v)
 				return nil

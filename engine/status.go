@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -98,7 +100,14 @@ func (e *Engine) jobsInOrder() []*job {
 
 func (s *Session) jobRows(sh *sql.Show) (out [][]types.Datum) {
 	snap := s.eng.cat.Current()
-	for _, j := range s.eng.jobsInOrder() {
+	js := s.eng.jobsInOrder()
+	s.eng.mu.RLock()
+	for _, r := range s.eng.replacing {
+		js = append(js, r.job)
+	}
+	s.eng.mu.RUnlock()
+	slices.SortStableFunc(js, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
+	for _, j := range js {
 		o := snap.ByOID(j.id)
 		if o == nil || !shown(o.Header(), sh) {
 			continue
@@ -118,6 +127,9 @@ func (j *job) status() (string, trouble) {
 		if t := r.contact.trouble(); t.err != nil {
 			return retrying, t
 		}
+	}
+	if j.own.Load() != nil {
+		return "replacing", trouble{}
 	}
 	if j.creating.Load() {
 		return "creating", trouble{}
@@ -240,7 +252,7 @@ func (r *sourceReader) committed() map[string]int64 {
 	if !ok {
 		return out
 	}
-	pre := string(offsetKey(r.task.job.id, r.prefix))
+	pre := string(offsetKey(r.task.job.store, r.prefix))
 	_ = r.task.job.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
 		if n, err := src.OffsetOf(string(v)); err == nil {
 			out[strings.TrimPrefix(string(k), pre)] = n

@@ -24,7 +24,8 @@ type storedReads struct {
 
 	mu     sync.Mutex
 	pinned *sharedSnapshot
-	joined types.Epoch // the job's own last epoch before it joined; storage has it
+	cat    *catalog.Snapshot // as it was with pinned
+	joined types.Epoch       // the job's own last epoch before it joined; storage has it
 }
 
 // sharedSnapshot is closed by the last of those who hold it.
@@ -41,9 +42,9 @@ func (s *sharedSnapshot) Close() error {
 }
 
 // pin makes all reads see sn, and hold it, until unpin.
-func (r *storedReads) pin(sn *sharedSnapshot) {
+func (r *storedReads) pin(sn *sharedSnapshot, cat *catalog.Snapshot) {
 	r.mu.Lock()
-	r.pinned = sn
+	r.pinned, r.cat = sn, cat
 	r.mu.Unlock()
 }
 
@@ -51,18 +52,19 @@ func (r *storedReads) pin(sn *sharedSnapshot) {
 // epoch e.
 func (r *storedReads) unpin(e types.Epoch) {
 	r.mu.Lock()
-	r.pinned, r.joined = nil, e
+	r.pinned, r.cat, r.joined = nil, nil, e
 	r.mu.Unlock()
 }
 
 // Open implements exec.Stored. Holding commitMu, it knows which epoch a new
-// snapshot is of; it waits for a commit that is under way.
+// snapshot is of, and that the catalog is of the same; it waits for a commit that
+// is under way.
 func (r *storedReads) Open() (exec.StoredView, types.Epoch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pinned != nil {
 		r.pinned.holders.Add(1)
-		return &storedView{sn: r.pinned.Snapshot, close: r.pinned.Close}, 0
+		return &storedView{sn: r.pinned.Snapshot, cat: r.cat, close: r.pinned.Close}, 0
 	}
 	e := r.joined
 	if g := r.job.graph(); g != nil { // else dropped: nothing that it still does is committed
@@ -71,7 +73,7 @@ func (r *storedReads) Open() (exec.StoredView, types.Epoch) {
 		e = max(e, g.epoch)
 	}
 	sn := r.job.eng.store.Snapshot()
-	return &storedView{sn: sn, close: sn.Close}, e
+	return &storedView{sn: sn, cat: r.job.eng.cat.Current(), close: sn.Close}, e
 }
 
 // Committed implements exec.Stored.
@@ -93,23 +95,32 @@ func (r *storedReads) Committed() types.Epoch {
 // storedView is an image of storage with one iterator a relation.
 type storedView struct {
 	sn    *state.Snapshot
+	cat   *catalog.Snapshot // tells where the rows of a view are
 	close func() error
-	rel   uint32
+	rel   uint32 // asked for last
+	store uint32 // where its rows are
 	it    *state.Iter
-	first error
 }
 
 // Rows implements exec.StoredView.
 func (v *storedView) Rows(rel uint32, form plan.StoredForm, prefix []byte, whole bool, f func([]byte, int64) error) error {
+	if rel != v.rel || v.store == 0 {
+		if err := v.turnTo(rel); err != nil {
+			return err
+		}
+	}
 	if whole {
-		row, ok, err := v.sn.Get(rel, prefix)
+		row, ok, err := v.sn.Get(v.store, prefix)
 		if err != nil || !ok {
 			return err
 		}
 		return f(row, 1)
 	}
-	if err := v.open(rel); err != nil {
-		return err
+	if v.it == nil {
+		var err error
+		if v.it, err = v.sn.Scan(v.store, nil, nil); err != nil {
+			return err
+		}
 	}
 	for v.it.Seek(prefix); v.it.Next() && bytes.HasPrefix(v.it.Key(), prefix); {
 		n, row := int64(1), v.it.Val()
@@ -126,26 +137,24 @@ func (v *storedView) Rows(rel uint32, form plan.StoredForm, prefix []byte, whole
 	return v.it.Err()
 }
 
-func (v *storedView) open(rel uint32) error {
-	if v.it != nil && v.rel == rel {
-		return nil
-	}
-	if v.it != nil {
-		v.first = v.it.Close()
-	}
+// turnTo makes rel the relation that is read.
+func (v *storedView) turnTo(rel uint32) error {
 	var err error
-	v.it, err = v.sn.Scan(rel, nil, nil)
-	v.rel = rel
+	if v.it != nil {
+		err = v.it.Close()
+	}
+	v.it, v.rel, v.store = nil, rel, rel
+	if o := v.cat.ByOID(rel); o != nil {
+		v.store = catalog.StoreID(o)
+	}
 	return err
 }
 
 // Close implements exec.StoredView.
 func (v *storedView) Close() error {
-	err := v.first
+	var err error
 	if v.it != nil {
-		if e := v.it.Close(); err == nil {
-			err = e
-		}
+		err = v.it.Close()
 	}
 	if e := v.close(); err == nil {
 		err = e

@@ -97,7 +97,7 @@ func (p *Planner) PlanMatView(v *catalog.MatView) (*Stream, error) {
 	for i, col := range v.Columns {
 		names[i] = col.Name
 	}
-	return c.PlanStream(q, Target{Rel: v.OID, Columns: names})
+	return c.PlanStream(q, Target{Rel: catalog.StoreID(v), Columns: names, Key: v.Key, Known: true})
 }
 
 // PlanSink plans the dataflow of a sink in the catalog.

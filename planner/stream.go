@@ -15,8 +15,11 @@ type Target struct {
 	// Rel is the materialized view or table to store the rows of; Sink the sink to
 	// hand them to. Exactly one is not 0.
 	Rel, Sink uint32
-	// Key are a sink's upsert key columns; nil: the sink takes inserts only.
-	Key []int
+	// Key are a sink's upsert key columns; nil: the sink takes inserts only. Of a
+	// view that is in the catalog (Known) they are the key its rows are stored by;
+	// nil: none.
+	Key   []int
+	Known bool
 	// Columns rename the output columns, from the left.
 	Columns []string
 }
@@ -25,7 +28,9 @@ type Target struct {
 type Stream struct {
 	Root    plan.Node
 	Columns []plan.Column
-	// Key are the columns of a unique key of the output; nil: none is known.
+	// Keys are the unique keys of the output that are known; Key is the one that is
+	// used, nil: none.
+	Keys       [][]int
 	Key        []int
 	AppendOnly bool
 	Deps       []uint32
@@ -54,7 +59,11 @@ func (p *Planner) PlanStream(q *sql.Select, t Target) (*Stream, error) {
 	}
 	props := n.Props()
 	s := &Stream{Columns: cols, AppendOnly: props.AppendOnly, Deps: b.dependencies()}
-	if len(props.Keys) > 0 {
+	s.Keys = props.Keys
+	switch {
+	case t.Known:
+		s.Key = t.Key
+	case len(props.Keys) > 0:
 		s.Key = props.Keys[0]
 	}
 	n = &plan.Project{Input: n, Exprs: identity(n), Out: cols}

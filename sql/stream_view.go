@@ -19,7 +19,10 @@ func (r *reader) matView() (Stmt, *pgerr.Error) {
 		r.blank(r.t[n-4].start, r.t[n-1].end)
 		r.t = r.t[:n-4]
 	}
-	i, _ := r.ifNotExists(createHead(r.t) + 2)
+	i, exists := r.ifNotExists(createHead(r.t) + 2)
+	if exists && replace {
+		return nil, r.fail(i - 2)
+	}
 	_, i, e := r.name(i)
 	if e != nil {
 		return nil, e

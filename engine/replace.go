@@ -1,0 +1,330 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/state"
+)
+
+// CREATE OR REPLACE MATERIALIZED VIEW (RFC 4) builds the new view beside the one
+// that runs, under an id of its own, in a graph of its own. With the graph of the
+// old one at rest, one epoch then changes everything in one commit: the catalog
+// names the new id, who reads the view gets the difference of its contents as
+// changes, and what was kept for the old view goes. Before that commit the old
+// view is there, after it the new one.
+
+// replacement is a view that is to take the place of another.
+type replacement struct {
+	eng   *Engine
+	old   *catalog.MatView // as it is in the catalog
+	view  *catalog.MatView
+	job   *job
+	catch *backfill
+	label string // what the job is called until then
+	print string // of the plan
+}
+
+// replaceMatView makes v take the place of old. Engine.ddl is held, and let go
+// while the new view catches up.
+func (s *Session) replaceMatView(ctx context.Context, old, v *catalog.MatView) error {
+	e := s.eng
+	v.Head = old.Head
+	for i := range v.Columns {
+		if k := catalog.ColumnIndex(old.Columns, v.Columns[i].Name); k >= 0 {
+			v.Columns[i].Comment = old.Columns[k].Comment
+		}
+	}
+	v.Store = e.cat.AllocOID()
+	r, err := e.newReplacement(old, v)
+	if err != nil {
+		return err
+	}
+	e.ddl.Unlock()
+	err = r.build(ctx)
+	e.ddl.Lock()
+	if err == nil {
+		err = r.swap(ctx)
+	}
+	r.catch.release()
+	e.mu.Lock()
+	delete(e.replacing, old.OID)
+	e.mu.Unlock()
+	if err != nil {
+		r.undo(err)
+	}
+	return err
+}
+
+// newReplacement checks that v can take the place of old, and makes its job.
+func (e *Engine) newReplacement(old, v *catalog.MatView) (*replacement, error) {
+	e.mu.RLock()
+	busy := e.replacing[old.OID] != nil
+	e.mu.RUnlock()
+	if busy {
+		return nil, pgerr.New(pgerr.ObjectInUse, "materialized view \"%s\" is being replaced already", old.Name).
+			WithHint("SHOW JOBS tells how far that is.")
+	}
+	if err := e.readable(old.OID); err != nil {
+		return nil, err
+	}
+	if err := e.settle(e.cat.Current(), old, v); err != nil {
+		return nil, err
+	}
+	print, err := e.planPrint(e.cat.Current(), v)
+	if err != nil {
+		return nil, err
+	}
+	j, err := e.buildJob(v, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.readable(j.rels...); err != nil {
+		j.cancel()
+		return nil, err
+	}
+	r := &replacement{eng: e, old: old, view: v, job: j, label: jobName(v) + " (replacement)", print: print}
+	j.label.Store(&r.label)
+	j.fresh = true
+	j.creating.Store(true)
+	c := &state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: creatingKey(v.Store), Val: []byte(r.label)}}}
+	if err := e.commit(c); err != nil {
+		j.cancel()
+		return nil, err
+	}
+	r.catch = e.newBackfill(j, old.OID)
+	j.own.Store(r.catch.own)
+	e.mu.Lock()
+	e.replacing[old.OID] = r
+	e.mu.Unlock()
+	return r, nil
+}
+
+// build brings the new view nearly up to date, with one graph for all that it and
+// the old one read.
+func (r *replacement) build(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { r.job.end(canceled(ctx)); r.job.halt() })
+	_, err := r.eng.graphFor(ctx, append([]uint32{r.old.OID}, r.job.rels...))
+	if err == nil {
+		err = r.catch.catchUp(ctx)
+	}
+	if !stop() && err == nil {
+		err = canceled(ctx)
+	}
+	if err != nil && r.job.err() != nil {
+		err = r.job.err()
+	}
+	return err
+}
+
+// swap puts the new view in the place of the old one. Engine.ddl is held.
+func (r *replacement) swap(ctx context.Context) error {
+	defer r.catch.stopRecording()
+	if _, err := r.eng.graphFor(ctx, append([]uint32{r.old.OID}, r.job.rels...)); err != nil {
+		return err
+	}
+	return r.catch.atRest(ctx, func(up *graph) error {
+		if err := r.catch.finish(up); err != nil {
+			return err
+		}
+		p, err := r.plan()
+		if err != nil {
+			return err
+		}
+		return r.turn(up, p)
+	})
+}
+
+// plan checks again, after the time of catching up, what depends on the view.
+func (r *replacement) plan() (*swapPlan, error) {
+	snap := r.eng.cat.Current()
+	if snap.ByOID(r.old.OID) != catalog.Object(r.old) {
+		return nil, pgerr.New(pgerr.SerializationFailure, "materialized view \"%s\" was changed while it was being replaced", r.old.Name).WithHint("Try again.")
+	}
+	is, err := r.eng.planPrint(snap, r.view)
+	if err != nil || is != r.print {
+		return nil, pgerr.New(pgerr.SerializationFailure, "what the new query of materialized view \"%s\" reads was changed meanwhile", r.old.Name).WithHint("Try again.")
+	}
+	return r.eng.planSwap(snap, r.old, r.view)
+}
+
+// turn connects the new job in the place of the old one and runs the epoch that
+// makes it so. The graph and the new job are at rest.
+func (r *replacement) turn(up *graph, p *swapPlan) error {
+	if up.jobs[r.old.OID] == nil {
+		return relationGone(r.old.OID)
+	}
+	extra, refilled, err := r.commitOf(p)
+	if err != nil {
+		return err
+	}
+	was := map[uint32]*job{}
+	take := func(j *job) {
+		was[j.id] = up.jobs[j.id]
+		was[j.id].halt()
+		up.jobs[j.id] = j
+	}
+	take(r.job)
+	r.job.own.Store(nil)
+	r.catch.closeFeeds()
+	up.connect(r.job)
+	if r.relink(up, refilled) {
+		err = r.difference(r.job.fans[0].Send)
+	}
+	for _, ix := range refilled {
+		take(ix)
+		up.connect(ix)
+		ix.start()
+	}
+	if err == nil {
+		err = up.takeTurn(&turn{extra: extra, around: func(commit func() error) error { return r.publish(up, p, was, commit) }})
+	}
+	if err != nil {
+		r.back(up, was)
+		return err
+	}
+	up.kick()
+	r.retire(was)
+	return nil
+}
+
+// relink makes everything that reads the old view read the new one, but for the
+// indexes that are filled anew, and reports whether there is any.
+func (r *replacement) relink(up *graph, refilled map[uint32]*job) (any bool) {
+	oid := r.old.OID
+	for id, d := range up.jobs {
+		if d == r.job || refilled[id] != nil || d.isHalted() {
+			continue
+		}
+		gone := d.unlink(oid)
+		if len(gone) > 0 {
+			any = true
+			up.connectScans(d, []uint32{oid})
+		}
+		for _, l := range gone {
+			l.in.Disconnect(l.edge)
+		}
+	}
+	for c, rel := range up.captures {
+		if rel == oid && !c.closed() {
+			any = true
+			for _, f := range r.job.fans {
+				f.Add(c)
+			}
+		}
+	}
+	return any
+}
+
+// publish runs the commit and then shows the new catalog; readers that come
+// meanwhile wait for both.
+func (r *replacement) publish(up *graph, p *swapPlan, was map[uint32]*job, commit func() error) error {
+	e := r.eng
+	e.swapping.Lock()
+	defer e.swapping.Unlock()
+	e.swaps.Add(1)
+	defer e.swaps.Add(1)
+	if err := commit(); err != nil {
+		return err
+	}
+	e.cat.Publish(p.next)
+	name := jobName(r.view)
+	r.job.label.Store(&name)
+	r.job.creating.Store(false)
+	e.mu.Lock()
+	for id := range was {
+		e.jobs[id] = up.jobs[id]
+	}
+	e.mu.Unlock()
+	return nil
+}
+
+// back takes the graph to its last epoch, with the old jobs.
+func (r *replacement) back(up *graph, was map[uint32]*job) {
+	r.job.halt()
+	for id, j := range was {
+		up.jobs[id].cancel()
+		up.jobs[id].halt()
+		up.jobs[id] = j
+	}
+	for _, j := range up.jobs {
+		j.again = j.again || j.err() != nil && !j.recorded
+	}
+	if !up.over() {
+		up.rebuild()
+	}
+}
+
+// retire ends the jobs that were replaced.
+func (r *replacement) retire(was map[uint32]*job) {
+	for _, j := range was {
+		j.gone.Store(true)
+		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was replaced", j.name()))
+		if !j.await(haltWait) {
+			r.eng.log.Warn("a task did not end and is left behind", "job", j.name())
+		}
+	}
+}
+
+// commitOf is what is committed with the epoch of the swap besides what the jobs
+// did in it, and the jobs of the indexes that are filled anew.
+func (r *replacement) commitOf(p *swapPlan) (*state.Commit, map[uint32]*job, error) {
+	e := r.eng
+	c := &state.Commit{Meta: []state.KV{{Key: creatingKey(r.view.Store)}}}
+	_, entries, err := e.cat.Current().Apply(p.changes...)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Meta = append(c.Meta, catalogKV(entries)...)
+	e.dropStore(c, catalog.StoreID(r.old))
+	if err := e.moveErrors(c, jobName(r.old), ""); err != nil {
+		return nil, nil, err
+	}
+	if err := e.moveErrors(c, r.label, jobName(r.view)); err != nil {
+		return nil, nil, err
+	}
+	jobs := map[uint32]*job{}
+	for _, ix := range p.refill {
+		if e.jobOf(ix.OID) == nil {
+			continue
+		}
+		if jobs[ix.OID], err = e.buildJobIn(p.next, ix, nil); err != nil {
+			return nil, nil, err
+		}
+		jobs[ix.OID].fresh = true
+		e.dropStore(c, ix.OID)
+		if err := r.fill(c, p.next, ix); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c, jobs, nil
+}
+
+// undo removes all that was made for a replacement that did not come to be. If
+// even that fails, the next start does it.
+func (r *replacement) undo(err error) {
+	e := r.eng
+	r.job.end(err)
+	r.job.halt()
+	own := r.catch.own
+	own.end()
+	own.poke()
+	own.commitMu.Lock()
+	own.commitMu.Unlock() //nolint:staticcheck // only waits
+	if !r.job.await(haltWait) {
+		e.log.Warn("a task did not end and is left behind", "job", r.label)
+	}
+	if e.ctx.Err() != nil {
+		return
+	}
+	c := &state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: creatingKey(r.view.Store)}}}
+	e.dropStore(c, r.view.Store)
+	err = e.moveErrors(c, r.label, "")
+	if err == nil {
+		err = e.commit(c)
+	}
+	if err != nil {
+		e.log.Error("could not remove what was made to replace a view; the next start does", "view", jobName(r.old), "err", err)
+	}
+}
