@@ -1,6 +1,7 @@
 package colcache
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 
@@ -32,6 +33,25 @@ func (c *Cache) Bytes() int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.used
+}
+
+// Rows counts the keys of a relation, if all of it is in the cache.
+func (c *Cache) Rows(id state.TableID) (n int64, ok bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	r := c.rels[id]
+	if r == nil || len(r.segs) == 0 || r.segs[len(r.segs)-1].hi != nil {
+		return 0, false
+	}
+	var at []byte
+	for _, s := range r.segs {
+		if !bytes.Equal(s.lo, at) {
+			return 0, false
+		}
+		n += int64(s.rows)
+		at = s.hi
+	}
+	return n, true
 }
 
 // flight is a commit that has begun and not ended.

@@ -236,12 +236,25 @@ func TestSecondScanReadsNothing(t *testing.T) {
 		}
 		return cols
 	}
+	if _, ok := w.c.Rows(keyed); ok {
+		t.Error("the rows of a relation that was not read are known")
+	}
 	scan()
 	a, b := scan(), scan()
+	rows := 0
+	for _, v := range a {
+		rows += v.Len()
+	}
+	if n, ok := w.c.Rows(keyed); !ok || n != int64(rows) {
+		t.Errorf("%d rows, %v, of %d", n, ok, rows)
+	}
 	if !slices.Equal(a, b) || len(a) < 10 {
 		t.Fatal("the vectors of the second scan are not those of the third")
 	}
 	w.change(r, 1)
+	if _, ok := w.c.Rows(keyed); ok {
+		t.Error("the rows of a relation with a gap are known")
+	}
 	same := 0
 	for _, v := range scan() {
 		if slices.Contains(b, v) {

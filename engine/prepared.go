@@ -52,7 +52,7 @@ type portal struct {
 }
 
 func (s *Session) planner(st *statement, declared []types.T) *planner.Planner {
-	return &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.relationBytes}
+	return &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.relationBytes, Rows: s.eng.cols.Rows}
 }
 
 // prepare analyses a statement.

@@ -18,10 +18,13 @@ type scaleCount struct {
 type decimalSum struct {
 	n, nan, pos, neg int64 // finite values and the special ones
 	sum, squares     types.Decimal
-	scales           []scaleCount
-	withSquares      bool
-	dirty            bool
-	finish           func(a *decimalSum, dst vec.Vector) error
+	// small is a part of the sum that is not in it yet, in units of smallScale.
+	small       int64
+	smallScale  uint8
+	scales      []scaleCount
+	withSquares bool
+	dirty       bool
+	finish      func(a *decimalSum, dst vec.Vector) error
 }
 
 func (a *decimalSum) Add(_ *Ctx, args []vec.Vector, i int, w int64) error {
@@ -39,7 +42,11 @@ func (a *decimalSum) Add(_ *Ctx, args []vec.Vector, i int, w int64) error {
 	case *vec.Col[int64]:
 		d = types.DecimalFromInt64(x.Vals[i])
 	case *vec.Bytes:
-		d = types.DecodeDecimal(x.At(i))
+		b := x.At(i)
+		if c, s, ok := types.DecodeSmallDecimal(b); ok && a.addSmall(c, s, w) {
+			return nil
+		}
+		d = types.DecodeDecimal(b)
 	}
 	switch {
 	case d.IsNaN():
@@ -58,10 +65,53 @@ func (a *decimalSum) Add(_ *Ctx, args []vec.Vector, i int, w int64) error {
 		a.squares = a.squares.Add(times(d.Mul(d), w))
 	}
 	a.sum = a.sum.Add(times(d, w))
-	if len(a.scales) == 0 {
-		a.sum, a.squares = types.Decimal{}, types.Decimal{}
-	}
+	a.empty()
 	return nil
+}
+
+// empty forgets the scale of sums of nothing.
+func (a *decimalSum) empty() {
+	if len(a.scales) == 0 {
+		a.sum, a.squares, a.small = types.Decimal{}, types.Decimal{}, 0
+	}
+}
+
+// addSmall adds w times a short number to the small part, if it fits there.
+func (a *decimalSum) addSmall(c int64, scale uint8, w int64) bool {
+	if a.withSquares {
+		return false
+	}
+	if scale != a.smallScale {
+		if a.small != 0 {
+			a.fold()
+		}
+		a.smallScale = scale
+	}
+	if w != 1 {
+		var ok bool
+		if c, ok = mulSmall(c, w); !ok {
+			return false
+		}
+	}
+	sum, ok := addSmallInts(a.small, c)
+	if !ok {
+		a.fold()
+		sum = c
+	}
+	a.small = sum
+	a.n += w
+	a.count(int(scale), w)
+	a.empty()
+	return true
+}
+
+// fold adds the small part to the sum.
+func (a *decimalSum) fold() {
+	if a.small != 0 {
+		var buf [16]byte
+		a.sum = a.sum.Add(types.DecodeDecimal(types.AppendSmallDecimal(buf[:0], a.small, a.smallScale)))
+		a.small = 0
+	}
 }
 
 func times(d types.Decimal, w int64) types.Decimal {
@@ -116,6 +166,7 @@ func (a *decimalSum) Result(_ *Ctx, dst vec.Vector) error {
 		dst.AppendNull()
 		return nil
 	}
+	a.fold()
 	return a.finish(a, dst)
 }
 
@@ -142,6 +193,7 @@ func (a *decimalSum) Delta(emit func(sub, val []byte)) {
 		return
 	}
 	a.dirty = false
+	a.fold()
 	if a.total() == 0 && a.nan == 0 && a.pos == 0 && a.neg == 0 && len(a.scales) == 0 {
 		emit(nil, nil)
 		return
@@ -173,7 +225,7 @@ func (a *decimalSum) Load(_, val []byte) error {
 	return nil
 }
 
-func (a *decimalSum) MemSize() int { return 240 + 16*len(a.scales) }
+func (a *decimalSum) MemSize() int { return 256 + 16*len(a.scales) }
 
 // reader takes values off a stored state; bad is set when it runs short.
 type reader struct {

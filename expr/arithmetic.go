@@ -406,8 +406,8 @@ func numericOps() []*Func {
 		return safe(fn(name, ts(t), t, func(r *row) error { return r.putDec(f(r.dec(0))) }))
 	}
 	return []*Func{
-		bin("+", decimals(infallible(types.Decimal.Add))), bin("-", decimals(infallible(types.Decimal.Sub))),
-		bin("*", decimals(infallible(types.Decimal.Mul))), bin("/", decimals(types.Decimal.Div)),
+		bin("+", smallDecimals(smallAdd, types.Decimal.Add)), bin("-", smallDecimals(smallSub, types.Decimal.Sub)),
+		bin("*", smallDecimals(smallMul, types.Decimal.Mul)), bin("/", decimals(types.Decimal.Div)),
 		bin("%", decimals(types.Decimal.Mod)),
 		un("-", types.Decimal.Neg), un("@", types.Decimal.Abs),
 		{Name: "+", Args: ts(t), Ret: t, Eval: identity},

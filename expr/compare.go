@@ -56,6 +56,9 @@ func compareKernel(t types.T, op cmpOp) Kernel {
 			return bytesEqual(op == opNe)
 		}
 	}
+	if t.Kind() == types.KBytes {
+		return compareEncodings(bytesComparer(t), op)
+	}
 	f := comparerOf(t)
 	return func(_ *Ctx, dst vec.Vector, args []vec.Vector, n int) error {
 		d := dst.(*vec.Col[bool])
@@ -63,6 +66,20 @@ func compareKernel(t types.T, op cmpOp) Kernel {
 		hasNull := len(args[0].Nulls()) > 0 || len(args[1].Nulls()) > 0
 		for i := range d.Vals {
 			d.Vals[i] = (!hasNull || !anyNull(args, i)) && op.holds(f(args[0], i, args[1], i))
+		}
+		return nil
+	}
+}
+
+// compareEncodings is the kernel of a variable-width type.
+func compareEncodings(f func(a, b []byte) int, op cmpOp) Kernel {
+	return func(_ *Ctx, dst vec.Vector, args []vec.Vector, n int) error {
+		d := dst.(*vec.Col[bool])
+		d.Resize(n)
+		a, b := args[0].(*vec.Bytes), args[1].(*vec.Bytes)
+		hasNull := len(a.Null) > 0 || len(b.Null) > 0
+		for i := range d.Vals {
+			d.Vals[i] = (!hasNull || !anyNull(args, i)) && op.holds(f(a.At(i), b.At(i)))
 		}
 		return nil
 	}
@@ -220,7 +237,7 @@ func compareIntervals(a, b types.IntervalValue) int {
 func bytesComparer(t types.T) func(a, b []byte) int {
 	switch t.ID {
 	case types.Numeric:
-		return func(a, b []byte) int { return types.DecodeDecimal(a).Cmp(types.DecodeDecimal(b)) }
+		return compareNumerics
 	case types.Bpchar:
 		return func(a, b []byte) int {
 			return bytes.Compare(bytes.TrimRight(a, " "), bytes.TrimRight(b, " "))

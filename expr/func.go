@@ -39,10 +39,13 @@ type Func struct {
 	Volatility Volatility
 	NotStrict  bool // the kernel sees NULLs itself
 	MayFail    bool // a row may raise an error
-	Set        bool // set-returning: allowed in FROM and, by plan.ProjectSet, in select lists
-	Eval       Kernel
-	New        func() Kernel // instead of Eval: a kernel with its own memory for each Program
-	EvalSet    SetKernel     // for Set functions
+	// Pattern, when not nil, is all that can fail: a constant last argument that it
+	// accepts makes the call safe.
+	Pattern func(p string) error
+	Set     bool // set-returning: allowed in FROM and, by plan.ProjectSet, in select lists
+	Eval    Kernel
+	New     func() Kernel // instead of Eval: a kernel with its own memory for each Program
+	EvalSet SetKernel     // for Set functions
 	// Cols describes the result columns of a Set function; nil: one column, named
 	// after the function, of the result type.
 	Cols func(args []types.T) (names []string, ts []types.T)

@@ -76,6 +76,18 @@ func compileLike(p string, fold bool) (likePattern, error) {
 	return l, nil
 }
 
+func validLike(p string) error {
+	_, err := compileLike(p, false)
+	return err
+}
+
+func validRegex(flags string) func(string) error {
+	return func(p string) error {
+		_, err := (&regexCache{}).get(p, flags)
+		return err
+	}
+}
+
 func (l *likePattern) match(s string) bool {
 	if l.fold {
 		s = strings.ToLower(s)
@@ -157,19 +169,19 @@ func likeKernel(fold, negate bool) func() Kernel {
 
 func patternOps() []*Func {
 	out := []*Func{}
-	op := func(name string, k func() Kernel) {
+	op := func(name string, k func() Kernel, valid func(string) error) {
 		for _, t := range ts(tText, types.TName, types.TBpchar) {
-			out = append(out, &Func{Name: name, Args: ts(t, tText), Ret: types.TBool, MayFail: true, New: k})
+			out = append(out, &Func{Name: name, Args: ts(t, tText), Ret: types.TBool, MayFail: true, Pattern: valid, New: k})
 		}
 	}
-	op("~~", likeKernel(false, false))
-	op("!~~", likeKernel(false, true))
-	op("~~*", likeKernel(true, false))
-	op("!~~*", likeKernel(true, true))
-	op("~", regexKernel("", false))
-	op("!~", regexKernel("", true))
-	op("~*", regexKernel("i", false))
-	op("!~*", regexKernel("i", true))
+	op("~~", likeKernel(false, false), validLike)
+	op("!~~", likeKernel(false, true), validLike)
+	op("~~*", likeKernel(true, false), validLike)
+	op("!~~*", likeKernel(true, true), validLike)
+	op("~", regexKernel("", false), validRegex(""))
+	op("!~", regexKernel("", true), validRegex(""))
+	op("~*", regexKernel("i", false), validRegex("i"))
+	op("!~*", regexKernel("i", true), validRegex("i"))
 	out = append(append(out, byteaLike([]string{"~~"}, false)...), byteaLike([]string{"!~~"}, true)...)
 	out = append(out, safe(fn("^@", ts(tText, tText), types.TBool, func(r *row) error { return r.putBool(strings.HasPrefix(r.s(0), r.s(1))) })))
 	return out
@@ -192,8 +204,8 @@ func likeFuncs() []*Func {
 		fn("like_escape", ts(tText, tText), tText, likeEscape),
 	}
 	for name, op := range map[string]func() Kernel{"like": likeKernel(false, false), "notlike": likeKernel(false, true)} {
-		out = append(out, &Func{Name: name, Args: ts(tText, tText), Ret: types.TBool, MayFail: true, New: op},
-			&Func{Name: name, Args: ts(tName, tText), Ret: types.TBool, MayFail: true, New: op})
+		out = append(out, &Func{Name: name, Args: ts(tText, tText), Ret: types.TBool, MayFail: true, Pattern: validLike, New: op},
+			&Func{Name: name, Args: ts(tName, tText), Ret: types.TBool, MayFail: true, Pattern: validLike, New: op})
 	}
 	return append(append(out, byteaLike([]string{"like"}, false)...), byteaLike([]string{"notlike"}, true)...)
 }

@@ -319,6 +319,19 @@ func (n *callNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 	return n.out, nil
 }
 
+// MayFail reports whether the call itself can raise an error for some row.
+func (c *Call) MayFail() bool {
+	if !c.Fn.MayFail || c.Fn.Pattern == nil {
+		return c.Fn.MayFail
+	}
+	k, ok := c.Args[len(c.Args)-1].(*Const)
+	if !ok || k.Val == nil {
+		return !ok
+	}
+	p, ok := k.Val.(string)
+	return !ok || c.Fn.Pattern(p) != nil
+}
+
 // mayFail reports whether evaluating e for a row that should not see it could
 // raise an error or have an effect.
 func mayFail(e Expr) bool {
@@ -326,7 +339,7 @@ func mayFail(e Expr) bool {
 	Walk(e, func(x Expr) bool {
 		switch x := x.(type) {
 		case *Call:
-			bad = bad || x.Fn.MayFail || x.Fn.Volatility == Volatile
+			bad = bad || x.MayFail() || x.Fn.Volatility == Volatile
 		case *AnyAll:
 			bad = bad || x.Op.MayFail
 		case *Cast:
@@ -371,9 +384,10 @@ func newBranch(e Expr) (*branch, error) {
 }
 
 // on evaluates the branch for the rows sel of in. whole says that the result
-// has a value for every row of in instead of one for each of sel.
+// has a value for every row of in instead of one for each of sel. Where few rows
+// are left the others are left out though they would do no harm.
 func (b *branch) on(c *Ctx, in *vec.Chunk, sel []int32) (v vec.Vector, whole bool, err error) {
-	if !b.lazy || len(sel) == in.Rows {
+	if len(sel) == in.Rows || !b.lazy && 4*len(sel) > in.Rows {
 		v, err = b.eval(c, in)
 		return v, true, err
 	}

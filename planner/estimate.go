@@ -25,17 +25,18 @@ const (
 // estimator guesses how many rows plans yield, from the sizes of relations, their
 // unique keys and the shapes of conditions.
 type estimator struct {
-	bytes func(rel uint32) int64 // nil: none known
-	rows  map[plan.Node]float64
+	bytes  func(rel uint32) int64         // nil: none known
+	counts func(rel uint32) (int64, bool) // exact rows of some relations; nil: none known
+	rows   map[plan.Node]float64
 }
 
 // newEstimator reads the sizes that belong to the plan at hand.
 func (b *binder) newEstimator() *estimator {
-	e := &estimator{bytes: b.p.Bytes, rows: map[plan.Node]float64{}}
+	e := &estimator{bytes: b.p.Bytes, counts: b.p.Rows, rows: map[plan.Node]float64{}}
 	if !b.stream {
 		return e
 	}
-	e.bytes = nil
+	e.bytes, e.counts = nil, nil
 	if b.p.Session == nil || b.p.Session.Setting == nil {
 		return e
 	}
@@ -116,6 +117,11 @@ func (e *estimator) guess(n plan.Node) float64 {
 func (e *estimator) scan(n *plan.Scan) float64 {
 	if e.bytes == nil || n.Kind != plan.RelTable && n.Kind != plan.RelView {
 		return unknownRows
+	}
+	if e.counts != nil {
+		if n, ok := e.counts(n.Rel); ok {
+			return float64(n)
+		}
 	}
 	return math.Max(float64(e.bytes(n.Rel))/storedRow, leastRows)
 }

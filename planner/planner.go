@@ -25,6 +25,9 @@ type Planner struct {
 	// in one-off queries. Streaming plans take the sizes of SettingSizes, as they
 	// must be the same each time.
 	Bytes func(rel uint32) int64
+	// Rows counts the rows of a stored relation if that costs nothing. Only one-off
+	// queries are planned by it.
+	Rows func(rel uint32) (int64, bool)
 	// Params are the values of $1, $2, … when they are known, of the types an
 	// earlier plan of the statement inferred; the plan then holds constants.
 	Params []types.Datum

@@ -199,7 +199,7 @@ func mayFail(e expr.Expr) bool {
 	expr.Walk(e, func(x expr.Expr) bool {
 		switch x := x.(type) {
 		case *expr.Call:
-			found = found || x.Fn.MayFail
+			found = found || x.MayFail()
 		case *expr.AnyAll:
 			found = found || x.Op.MayFail
 		case *expr.Cast:

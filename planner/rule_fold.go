@@ -41,6 +41,9 @@ func (b *binder) foldExpr(e expr.Expr) expr.Expr {
 			if y.Fn.Volatility != expr.Immutable || y.Fn.Set {
 				return x
 			}
+			if d := compareDates(y); d != nil {
+				return d
+			}
 		case *expr.Cast:
 			if sessionCast(y) {
 				return x

@@ -93,12 +93,14 @@ type joinGraph struct {
 	conds []*joinCond
 	late  []expr.Expr // may fail, volatile, or of no relation
 	tests []joinTest
+	most  map[int]float64 // values that columns can have in common with keys, by column
 }
 
 func (o *joinOrder) tree(n plan.Node) plan.Node {
 	g := &joinGraph{o: o}
 	cols := g.add(n)
 	g.placeTests()
+	g.boundValues()
 	parts := make([]*joinPart, len(g.base))
 	for i, r := range g.base {
 		p := &joinPart{node: r, rels: []int{i}, rows: o.est.of(r)}
@@ -356,7 +358,51 @@ func (g *joinGraph) baseRows(r int) float64 {
 func (g *joinGraph) distinct(col int) float64 {
 	r := g.of[col]
 	c := col - g.first[r]
-	return g.o.est.distinct(&expr.Col{Index: c, Typ: g.base[r].Schema()[c].Typ}, g.base[r])
+	n := g.o.est.distinct(&expr.Col{Index: c, Typ: g.base[r].Schema()[c].Typ}, g.base[r])
+	if most, ok := g.most[col]; ok {
+		return math.Min(n, most)
+	}
+	return n
+}
+
+// boundValues notes for columns that are equated with a unique one, in whatever
+// steps, that they have no more values than that has.
+func (g *joinGraph) boundValues() {
+	same := make([]int, g.width) // a column of the same class, itself at the end
+	for i := range same {
+		same[i] = i
+	}
+	find := func(c int) int {
+		for same[c] != c {
+			c = same[c]
+		}
+		return c
+	}
+	for _, c := range g.conds {
+		l, r, ok := plan.IsEquality(c.e)
+		lc, lok := l.(*expr.Col)
+		rc, rok := r.(*expr.Col)
+		if ok && lok && rok {
+			same[find(lc.Index)] = find(rc.Index)
+		}
+	}
+	least := map[int]float64{} // by class
+	for r, n := range g.base {
+		for _, k := range n.Props().Keys {
+			if len(k) == 1 {
+				c, rows := find(g.first[r]+k[0]), g.baseRows(r)
+				if old, ok := least[c]; !ok || rows < old {
+					least[c] = rows
+				}
+			}
+		}
+	}
+	g.most = map[int]float64{}
+	for c := range same {
+		if n, ok := least[find(c)]; ok {
+			g.most[c] = n
+		}
+	}
 }
 
 // merge joins two parts by all conditions that they satisfy together.

@@ -110,6 +110,54 @@ func DecodeDecimal(b []byte) Decimal {
 	return d
 }
 
+// DecodeSmallDecimal decodes the flat encoding of coef × 10^-scale where coef fits
+// an int64 and scale a byte: what nearly all numerics are. ok is false for others.
+func DecodeSmallDecimal(b []byte) (coef int64, scale uint8, ok bool) {
+	if len(b) < 2 || b[0]>>6 != 0 || b[1] == 255 {
+		return 0, 0, false
+	}
+	var u uint64
+	w := b[0] & 7
+	switch len(b) {
+	case 2:
+		ok = w == 0
+	case 3:
+		u, ok = uint64(b[2]), w == 1
+	case 4:
+		u, ok = uint64(binary.LittleEndian.Uint16(b[2:])), w == 2
+	case 6:
+		u, ok = uint64(binary.LittleEndian.Uint32(b[2:])), w == 3
+	case 10:
+		u = binary.LittleEndian.Uint64(b[2:])
+		ok = w == 4 && u <= math.MaxInt64
+	}
+	if b[0]&decNegBit != 0 {
+		return -int64(u), b[1], ok
+	}
+	return int64(u), b[1], ok
+}
+
+// AppendSmallDecimal appends the flat encoding of coef × 10^-scale, which
+// AppendDecimal would append for it; scale is below 255, and coef not the least
+// int64.
+func AppendSmallDecimal(dst []byte, coef int64, scale uint8) []byte {
+	h, u := byte(0), uint64(coef)
+	if coef < 0 {
+		h, u = decNegBit, uint64(-coef)
+	}
+	switch {
+	case u == 0:
+		return append(dst, 0, scale)
+	case u <= math.MaxUint8:
+		return append(dst, h|1, scale, byte(u))
+	case u <= math.MaxUint16:
+		return append(dst, h|2, scale, byte(u), byte(u>>8))
+	case u <= math.MaxUint32:
+		return binary.LittleEndian.AppendUint32(append(dst, h|3, scale), uint32(u))
+	}
+	return binary.LittleEndian.AppendUint64(append(dst, h|4, scale), u)
+}
+
 // DecimalDatum boxes d as the Datum of a numeric.
 func DecimalDatum(d Decimal) Datum {
 	var buf [32]byte
