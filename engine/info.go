@@ -177,7 +177,13 @@ func (i info) SerialSequence(table, column string) (string, bool, error) {
 }
 
 // RelationSize implements expr.CatalogInfo.
-func (i info) RelationSize(oid uint32) int64 { return i.s.eng.approxBytes(oid) }
+func (i info) RelationSize(oid uint32) int64 {
+	e := i.s.eng
+	if n := e.approxBytes(oid); n > 0 {
+		return n
+	}
+	return e.unsettledBytes(oid)
+}
 
 // Description implements expr.CatalogInfo.
 func (i info) Description(oid uint32, class string, column int) (string, bool) {

@@ -325,9 +325,7 @@ func (t *jobTask) contribute(c *contribution) (err error) {
 	if err != nil {
 		return err
 	}
-	n := int64(t.tree.StateBytes())
-	t.job.stateBytes.Add(n - t.stateBytes)
-	t.stateBytes = n
+	t.measure()
 	if d.Bytes() > 0 {
 		c.jd = &state.JobDelta{Job: t.job.store, Delta: d}
 	}
@@ -345,6 +343,19 @@ func (t *jobTask) contribute(c *contribution) (err error) {
 		t.sinkBuf, t.sinkN = nil, 0
 	}
 	return nil
+}
+
+// measure notes how much memory the operators' state takes. The tasks do not run.
+func (j *job) measure() {
+	for _, t := range j.tasks {
+		t.measure()
+	}
+}
+
+func (t *jobTask) measure() {
+	n := int64(t.tree.StateBytes())
+	t.job.stateBytes.Add(n - t.stateBytes)
+	t.stateBytes = n
 }
 
 func (j *job) graph() *graph {
@@ -473,6 +484,7 @@ func (j *job) load(st *state.Store) error {
 	for _, t := range j.tasks {
 		byOp[opID(t.frag, t.inst, 0)] = t
 	}
+	defer j.measure()
 	return st.LoadJob(j.store, func(op, _ int, key, val []byte) error {
 		t := byOp[op&^0xffff]
 		if t == nil {

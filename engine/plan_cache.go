@@ -194,7 +194,7 @@ func (o *quickPortal) Next(ctx context.Context) (*vec.Chunk, error) {
 	}
 	o.done = true
 	text := o.text // others keep reading it when o has another
-	o.s.query.Store(&text)
+	o.s.running(&text)
 	o.s.expr.Catalog = o.s.catalogInfo()
 	ctx, cancel := o.s.withTimeout(ctx)
 	defer cancel()

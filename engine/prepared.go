@@ -261,7 +261,7 @@ func (o *portal) start(ctx context.Context) error {
 
 func (o *portal) tryStart(ctx context.Context) error {
 	p := o.p
-	p.s.query.Store(&p.st.Text)
+	p.s.running(&p.st.Text)
 	p.s.expr.Catalog = p.s.catalogInfo()
 	ctx, cancel := p.s.withTimeout(ctx)
 	switch {

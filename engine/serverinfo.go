@@ -29,27 +29,6 @@ func (i serverInfo) Settings() []catalog.Setting {
 	return out
 }
 
-// Activity implements catalog.ActivitySource.
-func (i serverInfo) Activity() []catalog.Activity {
-	e := i.s.eng
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	var out []catalog.Activity
-	for pid, s := range e.sessions {
-		a := catalog.Activity{PID: pid, User: s.user, Database: s.database, ClientAddr: "", State: "idle",
-			BackendStart: s.started.UnixMicro() - pgEpochUnixMicros}
-		if q := s.query.Load(); q != nil {
-			a.Query = e.redact(*q)
-		}
-		if s == i.s {
-			a.State = "active"
-		}
-		out = append(out, a)
-	}
-	sort.Slice(out, func(a, b int) bool { return out[a].PID < out[b].PID })
-	return out
-}
-
 // PreparedStatements implements catalog.SessionSource.
 func (i serverInfo) PreparedStatements() []catalog.PreparedStatement {
 	var out []catalog.PreparedStatement

@@ -29,6 +29,7 @@ type Session struct {
 	// read them for pg_stat_activity.
 	user, database string
 	query          atomic.Pointer[string]
+	doing          doing
 
 	timeout time.Duration // statement_timeout; 0: none
 

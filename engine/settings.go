@@ -221,6 +221,9 @@ func (s *Session) set(name, value string, local bool) error {
 func (s *Session) assign(st *setting, value string) error {
 	key := strings.ToLower(st.name)
 	s.values[key] = value
+	if key == "application_name" {
+		s.doing.app.Store(&value)
+	}
 	if err := s.refresh(key, value); err != nil {
 		return err
 	}

@@ -44,6 +44,29 @@ func (e *Engine) usableIndexes(rels []uint32) string {
 	return strings.TrimSpace(b.String())
 }
 
+// unsettledBytes returns the size of a relation all of whose rows may still be in
+// the memory of the store, which has no estimate of them: what its first rows take,
+// and for all others as much as for these.
+func (e *Engine) unsettledBytes(rel uint32) int64 {
+	const most = 10_000
+	o := e.cat.Current().ByOID(rel)
+	if o == nil {
+		return 0
+	}
+	sn := e.store.Snapshot()
+	defer sn.Close()
+	it, err := sn.Scan(catalog.StoreID(o), nil, nil)
+	if err != nil {
+		return 0
+	}
+	defer it.Close()
+	var n int64
+	for rows := 0; rows < most && it.Next(); rows++ {
+		n += int64(len(it.Key()) + len(it.Val()))
+	}
+	return n
+}
+
 // approxBytes returns about how many bytes a relation takes in the store.
 func (e *Engine) approxBytes(rel uint32) int64 {
 	if o := e.cat.Current().ByOID(rel); o != nil {

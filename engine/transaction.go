@@ -46,6 +46,7 @@ const pgEpochUnixMicros = 946684800 * 1000000
 
 // Fail implements wire.Session.
 func (s *Session) Fail() {
+	defer s.resting()
 	if s.tx.block {
 		s.tx.failed = true
 		return
@@ -55,6 +56,7 @@ func (s *Session) Fail() {
 
 // Sync implements wire.Session.
 func (s *Session) Sync(ctx context.Context) error {
+	defer s.resting()
 	if !s.tx.open || s.tx.block {
 		return nil
 	}

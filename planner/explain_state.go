@@ -62,6 +62,15 @@ func (e *explainer) stateLines(n plan.Node) []string {
 		return []string{"State: " + kept("input", est.of(n.Input), n.Input)}
 	case *plan.SetOp:
 		return []string{"State: " + kept("left", est.of(n.Left), n.Left) + "; " + kept("right", est.of(n.Right), n.Right)}
+	case *plan.SingleRow:
+		return []string{"State: " + kept("input", est.of(n.Input), n.Input)}
+	case *plan.Upsert:
+		return []string{"State: " + kept("keys", est.of(n), n)}
+	case *plan.Recursive:
+		if n.All {
+			return []string{"State: none between epochs"}
+		}
+		return []string{"State: " + kept("rows by iteration", est.of(n), n)}
 	case *plan.Materialize:
 		return []string{"Stored: " + kept("rows", est.of(n.Input), n.Input)}
 	}
