@@ -183,9 +183,10 @@ type Encoder interface {
 
 // Deliverer writes the sink log to the external system, epochs in order.
 type Deliverer interface {
-	// Last returns the last epoch known to be delivered; 0: none. An exactly-once
-	// sink reads it from the external system.
-	Last(ctx context.Context) (types.Epoch, error)
+	// Last returns the last epoch known to be delivered; 0: none. Kept tells that
+	// it was read from the external system, as an exactly-once sink does; else it
+	// counts only what this deliverer has written.
+	Last(ctx context.Context) (last types.Epoch, kept bool, err error)
 	// Deliver writes an epoch's records, all or nothing for exactly-once sinks.
 	// It returns only when they are durable there. On error the deliverer is
 	// closed and opened anew, and Last decides where to go on.

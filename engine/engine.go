@@ -17,6 +17,7 @@ import (
 	"github.com/streamdb/streamdb/colcache"
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/internal/vfs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/state"
@@ -51,6 +52,8 @@ type Config struct {
 	Log        *slog.Logger
 	// Version is shown by version().
 	Version string
+
+	fs vfs.FS // of tests; nil: the system's
 }
 
 // Engine is a whole server but for the protocol. Its methods are safe for
@@ -124,7 +127,7 @@ func Open(cfg Config) (*Engine, error) {
 		cfg.ColumnCache = 512 << 20
 	}
 	cols := colcache.New(max(cfg.ColumnCache, 0), cfg.ChunkRows)
-	st, err := state.Open(cfg.Dir, state.Options{NoSync: cfg.NoSync, Watch: cols})
+	st, err := state.Open(cfg.Dir, state.Options{NoSync: cfg.NoSync, FS: cfg.fs, Watch: cols})
 	if err != nil {
 		return nil, err
 	}
@@ -379,7 +382,6 @@ func (e *Engine) mergeGraphs(a, b *graph) error {
 	a.qmu.Unlock()
 	b.end()
 	a.resume()
-	a.kick()
 	return nil
 }
 

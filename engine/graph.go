@@ -524,7 +524,10 @@ func (g *graph) atRest(ctx context.Context, f func() error) error {
 	}
 }
 
+// resume lets the sources go on. The coordinator looks anew whether there are
+// any, since the first may have come to the graph while it was at rest.
 func (g *graph) resume() {
+	defer g.kick()
 	for _, j := range g.jobs {
 		for _, t := range j.tasks {
 			if t.control != nil {

@@ -300,13 +300,13 @@ func (s *targetEncoder) Encode(dst []byte, c *vec.Chunk) ([]byte, int, error) {
 type targetDeliverer targetSink
 
 func (s *targetDeliverer) Close() error { return nil }
-func (s *targetDeliverer) Last(context.Context) (types.Epoch, error) {
+func (s *targetDeliverer) Last(context.Context) (types.Epoch, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.epochs) == 0 {
-		return 0, nil
+		return 0, true, nil
 	}
-	return s.epochs[len(s.epochs)-1], nil
+	return s.epochs[len(s.epochs)-1], true, nil
 }
 
 func (s *targetDeliverer) Deliver(_ context.Context, e types.Epoch, records []byte) error {

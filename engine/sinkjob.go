@@ -84,9 +84,21 @@ func (s *sinkJob) deliverAll(ctx context.Context) (err error) {
 	defer d.Close()
 	s.contact.opened(d)
 	defer s.contact.opened(nil)
-	last, err := d.Last(ctx)
+	last, kept, err := d.Last(ctx)
 	if err != nil {
 		return err
+	}
+	if kept {
+		// What the log no longer holds was delivered. Whether more was, only the
+		// target could tell.
+		switch done, err := s.log.Truncated(); {
+		case err != nil:
+			return err
+		case last < done:
+			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sink \"%s\" has delivered epoch %d, but its target knows of epoch %d only", s.name, done, last).
+				WithDetail("The target has lost the mark by which it is known what was delivered.").
+				WithHint("Drop the sink and create it again.")
+		}
 	}
 	if newest := types.Epoch(s.eng.epoch.Load()); last > newest {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sink \"%s\" has delivered epoch %d, but the data directory ends at %d", s.name, last, newest).

@@ -54,7 +54,7 @@ func (s *Store) Commit(ctx context.Context, c *Commit) error {
 	}
 	t := &tx{s: s, c: c}
 	t.gather()
-	if err := s.space.check(t.bytes()); err != nil {
+	if err := s.space.check(t.bytes(), len(c.DropTables)+len(c.DropJobs) > 0); err != nil {
 		return err
 	}
 	t.lock()
@@ -309,7 +309,7 @@ func (t *tx) jobOps(tj *txJob) {
 	}
 	if tj.drop {
 		lo, hi := idRange(sysSink, id)
-		t.ops = append(t.ops, sysOp{opRange, lo, hi}, sysOp{opDelete, jobKey(id), nil})
+		t.ops = append(t.ops, sysOp{opRange, lo, hi}, sysOp{opDelete, jobKey(id), nil}, sysOp{opDelete, truncKey(id), nil})
 	}
 	if tj.logged {
 		t.ops = append(t.ops, sysOp{opSet, jobKey(id), tj.desc.encode()})
@@ -415,6 +415,7 @@ func (t *tx) publish() {
 	s.epochMu.Lock()
 	s.last = max(s.last, t.c.Epoch)
 	s.epochMu.Unlock()
+	s.setMark(false)
 	s.stats.commit(t)
 	for _, tb := range t.tables {
 		s.maybeSweep(tb)

@@ -23,7 +23,7 @@ func fileError(err error, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if errors.Is(err, vfs.ErrCorruption) || pebble.IsCorruptionError(err) {
 		return pgerr.Wrap(errors.Join(vfs.ErrCorruption, err), pgerr.DataCorrupted, "%s: %s", what, "data is corrupted").
-			WithDetail("%s", err.Error())
+			WithDetail("%s", firstLine(err.Error()))
 	}
 	code, reason := pgerr.IOError, err.Error()
 	var errno syscall.Errno
@@ -32,7 +32,11 @@ func fileError(err error, format string, args ...any) error {
 	} else if errors.Is(err, fs.ErrNotExist) {
 		code, reason = pgerr.UndefinedFile, "No such file or directory"
 	}
-	return pgerr.Wrap(err, code, "%s: %s", what, reason)
+	e := pgerr.Wrap(err, code, "%s: %s", what, reason)
+	if code == pgerr.DiskFull {
+		return e.WithHint("Check free disk space.")
+	}
+	return e
 }
 
 func errnoCode(e syscall.Errno) pgerr.Code {

@@ -23,6 +23,7 @@ const (
 	sysJob   = 'J' // job(4) -> descriptor of the job's log
 	sysMeta  = 'M' // the user's key -> the user's value
 	sysSink  = 'S' // sink(4) epoch(8) -> entry of the sink's log
+	sysTrunc = 'T' // sink(4) -> epoch(8) up to which the sink's log was truncated
 )
 
 func sysKey(kind byte, tail ...byte) []byte {
@@ -33,6 +34,10 @@ func metaKey(key []byte) []byte { return append([]byte{0, 0, 0, 0, sysMeta}, key
 
 func jobKey(job JobID) []byte {
 	return binary.BigEndian.AppendUint32(sysKey(sysJob), job)
+}
+
+func truncKey(sink JobID) []byte {
+	return binary.BigEndian.AppendUint32(sysKey(sysTrunc), sink)
 }
 
 // epochKey is the key of kind for an epoch of a job or sink.

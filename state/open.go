@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,10 +49,30 @@ func Open(dir string, opt Options) (*Store, error) {
 		if s.db != nil && s.failed.Load() == nil {
 			err = errors.Join(err, s.db.Close())
 		}
+		s.closeMark()
 		err = errors.Join(err, s.lock.Close())
-		return nil, fileError(pgerrOr(err), "could not open directory \"%s\"", dir)
+		return nil, openError(pgerrOr(err), dir)
 	}
 	return s, nil
+}
+
+// openError words what Pebble found on opening the directory.
+func openError(err error, dir string) error {
+	var errno syscall.Errno
+	known := errors.As(err, &errno) && errno != syscall.ENOENT
+	cause := err
+	e := pgerr.From(fileError(err, "could not open directory \"%s\"", dir))
+	if e.Hint != "" || known || e.Code == pgerr.InvalidParameterValue {
+		return e
+	}
+	// Pebble had these files and they were whole.
+	return pgerr.Wrap(errors.Join(vfs.ErrCorruption, cause), pgerr.DataCorrupted, "%s", e.Msg).WithDetail("%s", firstLine(cause.Error())).
+		WithHint("A file of the directory is damaged or missing. Restore the directory from a copy.")
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
 }
 
 // pgerrOr keeps only the *pgerr.Error of a joined error, if it has one.
@@ -68,7 +89,7 @@ func pgerrOr(err error) error {
 func (s *Store) prepareDir() error {
 	for _, d := range []string{s.dir, s.path(logDir), s.path(tmpDir)} {
 		if err := s.fs.MkdirAll(d, 0o700); err != nil {
-			return fileError(err, "could not create directory \"%s\"", d)
+			return denied(fileError(err, "could not create directory \"%s\"", d))
 		}
 	}
 	lock, err := pebble.LockDirectory(s.dir, s.fs)
@@ -91,7 +112,18 @@ func (s *Store) lockError(err error) error {
 		return pgerr.Wrap(err, pgerr.ObjectInUse, "directory \"%s\" is in use by another server", s.dir).
 			WithHint("Stop the other server, or give this one a directory of its own.")
 	}
-	return fileError(err, "could not lock directory \"%s\"", s.dir)
+	return denied(fileError(err, "could not lock directory \"%s\"", s.dir))
+}
+
+// denied tells what to do about a directory that cannot be used.
+func denied(err error) error {
+	switch e := pgerr.From(err); e.Code {
+	case pgerr.InsufficientPrivilege:
+		return e.WithHint("The server runs as user %d, which needs to own the directory.", os.Geteuid())
+	case pgerr.WrongObjectType:
+		return e.WithHint("Name a directory that can be made.")
+	}
+	return err
 }
 
 func (s *Store) checkFormat() error {
@@ -132,6 +164,9 @@ func (s *Store) recover() error {
 	s.db = db
 	named := map[string]bool{}
 	if err := s.loadEpoch(); err != nil {
+		return err
+	}
+	if err := s.checkMark(); err != nil {
 		return err
 	}
 	if err := s.loadJobs(named); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"os/exec"
 	"strings"
 	"sync/atomic"
@@ -236,6 +237,68 @@ func TestCorruptionIsReported(t *testing.T) {
 		if !errors.Is(err, vfs.ErrCorruption) || pgerr.CodeOf(err) != pgerr.DataCorrupted {
 			t.Errorf("%s: %v", kind, err)
 		}
+	}
+}
+
+// Any file of a directory is taken away, or cut to half: it does not come up with
+// less, and the error says what is wrong, and with which file if that is known.
+func TestLostFiles(t *testing.T) {
+	full := func() *vfs.MemFS {
+		fs := vfs.NewMem()
+		s := openMem(t, fs, Options{Logger: quiet()})
+		commit(t, s, bigEpoch(1))
+		commit(t, s, &Commit{Epoch: 2, Meta: []KV{{[]byte("a"), []byte("b")}}})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return fs
+	}
+	spare := regexp.MustCompile(`LOCK|OPTIONS|ballast|MARK|marker`) // what is made anew, or without contents
+	tried := 0
+	for _, dir := range []string{"data", "data/db", "data/log"} {
+		names, err := full().List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range names {
+			path := dir + "/" + n
+			fs := full()
+			st, err := fs.Stat(path)
+			if err != nil || st.IsDir() || spare.MatchString(n) {
+				continue
+			}
+			tried++
+			if err := fs.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			err = readAll(fs)
+			e := pgerr.From(err)
+			if e == nil || e.Code != pgerr.DataCorrupted && e.Code != pgerr.ObjectNotInPrerequisiteState {
+				t.Errorf("without %s: %v", path, err)
+				continue
+			}
+			told := e.Msg + e.Detail + e.Hint
+			if number := strings.TrimLeft(strings.TrimSuffix(n, ".sst"), "0"); !strings.Contains(told, number) && !strings.Contains(told, "lost commits") {
+				t.Errorf("without %s: %s, detail %s", path, e.Msg, e.Detail)
+			}
+		}
+	}
+	if tried < 6 {
+		t.Errorf("only %d files", tried)
+	}
+	// A log that is damaged where commits are.
+	fs := full()
+	flip(t, fs, findFile(t, fs, "data/db", ".log"))
+	if err := readAll(fs); pgerr.CodeOf(err) != pgerr.DataCorrupted {
+		t.Error(err)
+	}
+	// Without the mark it comes up with what is left.
+	if err := fs.Remove("data/" + markFile); err != nil {
+		t.Fatal(err)
+	}
+	s := openMem(t, fs, Options{Logger: quiet()})
+	if s.LastEpoch() > 1 {
+		t.Error(s.LastEpoch())
 	}
 }
 

@@ -286,7 +286,14 @@ func (l *SinkLog) Truncate(upTo types.Epoch) error {
 		opt = l.s.sync
 	}
 	lo, _ := idRange(sysSink, l.j.id)
-	err := l.s.db.DeleteRange(lo, epochKey(sysSink, l.j.id, last+1), opt)
+	b := l.s.db.NewBatch()
+	err := b.DeleteRange(lo, epochKey(sysSink, l.j.id, last+1), nil)
+	if err == nil {
+		err = b.Set(truncKey(l.j.id), binary.BigEndian.AppendUint64(nil, uint64(last)), nil)
+	}
+	if err == nil {
+		err = b.Commit(opt)
+	}
 	if err == nil {
 		err = l.s.failure()
 	}
@@ -300,6 +307,26 @@ func (l *SinkLog) Truncate(upTo types.Epoch) error {
 	k.mu.Unlock()
 	l.s.removeLater(l.j, names)
 	return nil
+}
+
+// Truncated returns the last epoch that was forgotten, 0 if none was.
+func (l *SinkLog) Truncated() (types.Epoch, error) {
+	if err := l.s.begin(); err != nil {
+		return 0, err
+	}
+	defer l.s.end()
+	val, closer, err := l.s.db.Get(truncKey(l.j.id))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fileError(err, "could not read the log of sink %d", l.j.id)
+	}
+	defer closer.Close()
+	if len(val) != 8 {
+		return 0, corrupt("invalid entry of a sink log")
+	}
+	return types.Epoch(binary.BigEndian.Uint64(val)), nil
 }
 
 // finished returns the last epoch up to upTo, 0 if there is none, and the names

@@ -32,18 +32,24 @@ func (p *space) init(s *Store) {
 	}
 }
 
-// check fails with 53100 if n more bytes would go into the reserve.
-func (p *space) check(n int) error {
+// check fails with 53100 if n more bytes would go into the reserve. A commit that
+// frees space may use most of it.
+func (p *space) check(n int, frees bool) error {
 	if p.s.opt.ReserveBytes < 0 {
 		return nil
+	}
+	reserve := uint64(p.s.opt.ReserveBytes)
+	if frees {
+		reserve /= 4
 	}
 	u, err := p.s.fs.GetDiskUsage(p.s.dir)
 	if err != nil {
 		return nil // not every file system tells; the write itself will
 	}
-	if u.AvailBytes < uint64(n)+uint64(p.s.opt.ReserveBytes) {
+	if u.AvailBytes < uint64(n)+reserve {
 		return pgerr.Wrap(syscall.ENOSPC, pgerr.DiskFull, "could not write to directory \"%s\": No space left on device", p.s.dir).
-			WithDetail("%d bytes are available, of which %d are kept in reserve; the commit needs %d.", u.AvailBytes, p.s.opt.ReserveBytes, n)
+			WithDetail("%d bytes are available, of which %d are kept in reserve; the commit needs %d.", u.AvailBytes, reserve, n).
+			WithHint("Check free disk space. What was committed is safe, and objects can still be dropped.")
 	}
 	if !p.ballast.Load() && u.AvailBytes > uint64(p.s.opt.ReserveBytes)+2*ballastBytes {
 		p.refill()

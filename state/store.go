@@ -32,6 +32,7 @@ type Store struct {
 	clock    atomic.Uint64 // commits that have ended
 	epochMu  sync.Mutex
 	last     types.Epoch
+	mark     mark
 
 	jobsMu sync.Mutex
 	jobs   map[JobID]*job
@@ -101,6 +102,7 @@ func (s *Store) Close() error {
 	var err error
 	if s.failed.Load() == nil {
 		err = s.db.Close()
+		s.closeMark()
 	}
 	err = errors.Join(err, s.lock.Close())
 	return fileError(err, "could not close directory \"%s\"", s.dir)

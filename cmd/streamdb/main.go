@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"github.com/streamdb/streamdb/pgerr"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -51,6 +53,13 @@ func main() {
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) { // --help has printed its text
 		fmt.Fprintln(os.Stderr, "streamdb:", err)
+		var e *pgerr.Error
+		if errors.As(err, &e) && e.Detail != "" {
+			fmt.Fprintln(os.Stderr, "DETAIL:", e.Detail)
+		}
+		if errors.As(err, &e) && e.Hint != "" {
+			fmt.Fprintln(os.Stderr, "HINT:", e.Hint)
+		}
 		os.Exit(1)
 	}
 }

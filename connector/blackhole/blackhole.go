@@ -18,7 +18,7 @@ type sink struct{}
 func (sink) Check(context.Context) error                          { return nil }
 func (sink) Encoder() connector.Encoder                           { return sink{} }
 func (sink) Open(context.Context) (connector.Deliverer, error)    { return sink{}, nil }
-func (sink) Last(context.Context) (types.Epoch, error)            { return 0, nil }
+func (sink) Last(context.Context) (types.Epoch, bool, error)      { return 0, false, nil }
 func (sink) Deliver(context.Context, types.Epoch, []byte) error   { return nil }
 func (sink) Close() error                                         { return nil }
 func (sink) Encode(dst []byte, _ *vec.Chunk) ([]byte, int, error) { return dst, 0, nil }

@@ -58,9 +58,8 @@ func (d *deliverer) open(ctx context.Context) error {
 	return err
 }
 
-// Last implements connector.Deliverer. An at-least-once sink knows only what this
-// deliverer has written.
-func (d *deliverer) Last(context.Context) (types.Epoch, error) { return d.last, nil }
+// Last implements connector.Deliverer.
+func (d *deliverer) Last(context.Context) (types.Epoch, bool, error) { return d.last, d.s.exact, nil }
 
 // Deliver implements connector.Deliverer. An epoch without records is not
 // written, and leaves no marker.

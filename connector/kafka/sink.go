@@ -116,7 +116,7 @@ func (s *sink) producing() error {
 	}
 	s.produce = []kgo.Opt{
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(partitioner{s.markers}),
-		kgo.RecordDeliveryTimeout(min(s.timeout, time.Minute)), kgo.ProducerLinger(0),
+		kgo.ProducerLinger(0),
 		kgo.MaxBufferedRecords(100_000), kgo.MaxBufferedBytes(bufferedBytes),
 		kgo.ProducerBatchMaxBytes(int32(size)), kgo.ProducerBatchCompression(codec, kgo.NoCompression()),
 		kgo.BrokerMaxWriteBytes(int32(max(size, 100<<20))),
@@ -145,24 +145,30 @@ func (s *sink) Encoder() connector.Encoder {
 
 // Open implements connector.Sink.
 func (s *sink) Open(ctx context.Context) (connector.Deliverer, error) {
-	h := &health{o: s.options}
-	opts := append(append(s.client, s.produce...), kgo.WithHooks(h))
-	if s.exact {
-		opts = append(opts, kgo.TransactionalID(s.txnID), kgo.TransactionTimeout(s.txnTimeout()))
-	}
-	cl, err := kgo.NewClient(opts...)
+	d, err := s.deliverer()
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	d := &deliverer{health: h, s: s, cl: cl}
 	if err := d.open(ctx); err != nil {
-		cl.Close()
+		d.cl.Close()
 		if errors.Is(err, kerr.InvalidTransactionTimeout) {
 			s.longer.Store(0) // it has grown above the brokers' maximum
 		}
 		return nil, s.explain(err)
 	}
 	return d, nil
+}
+
+// deliverer makes a deliverer with a client of its own, which has yet to open.
+func (s *sink) deliverer() (*deliverer, error) {
+	h := &health{o: s.options}
+	// A record may wait for the brokers as long as its transaction lives.
+	opts := append(append(s.client, s.produce...), kgo.WithHooks(h), kgo.RecordDeliveryTimeout(s.txnTimeout()))
+	if s.exact {
+		opts = append(opts, kgo.TransactionalID(s.txnID), kgo.TransactionTimeout(s.txnTimeout()))
+	}
+	cl, err := kgo.NewClient(opts...)
+	return &deliverer{health: h, s: s, cl: cl}, err
 }
 
 func (s *sink) txnTimeout() time.Duration {

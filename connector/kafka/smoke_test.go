@@ -28,7 +28,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if last, err := d.Last(ctx); err != nil || last != 0 {
+	if last, _, err := d.Last(ctx); err != nil || last != 0 {
 		t.Fatal(last, err)
 	}
 	chunk := vec.NewChunk([]types.T{types.TInt8, types.TText}, 2)
@@ -41,7 +41,7 @@ func TestRoundTrip(t *testing.T) {
 	if err := d.Deliver(ctx, 5, log); err != nil {
 		t.Fatal(err)
 	}
-	if last, err := d.Last(ctx); err != nil || last != 5 {
+	if last, _, err := d.Last(ctx); err != nil || last != 5 {
 		t.Fatal(last, err)
 	}
 	f := openFeed(t, newTestSource(t, optionsFor(c), cols...), nil, 0, 1)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -202,4 +203,14 @@ func (w *world) fails(text string, code pgerr.Code) *pgerr.Error {
 // textLog logs everything to a buffer.
 func textLog(b *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// copyData copies the data directory of the engine, which is closed.
+func (w *world) copyData() string {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(w.cfg.Dir)); err != nil {
+		w.t.Fatal(err)
+	}
+	return dir
 }
