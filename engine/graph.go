@@ -46,10 +46,11 @@ type graph struct {
 	ending  sync.Once
 	stopped chan struct{} // closed when run has returned
 
-	lastCommit time.Duration   // of the last epoch's commit
-	lastSeal   time.Duration   // from its barrier to the last task's seal
-	seals      []time.Duration // the recent ones
-	epoch      types.Epoch
+	lastCommit  time.Duration   // of the last epoch's commit
+	priorCommit time.Duration   // of the one before
+	lastSeal    time.Duration   // from its barrier to the last task's seal
+	seals       []time.Duration // the recent ones
+	epoch       types.Epoch
 }
 
 // tableNode is a table's change stream.
@@ -135,7 +136,7 @@ func (g *graph) pause(d time.Duration) {
 }
 
 // interval is the time to the next barrier of a graph with sources. It keeps
-// commits below a tenth of the time.
+// commits below a tenth of the time, if not just one of them was slow.
 func (g *graph) interval() (time.Duration, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -145,7 +146,7 @@ func (g *graph) interval() (time.Duration, bool) {
 		}
 		for _, t := range j.tasks {
 			if t.control != nil {
-				return max(g.eng.cfg.BarrierInterval, min(10*g.lastCommit, 30*time.Second)), true
+				return max(g.eng.cfg.BarrierInterval, min(10*min(g.priorCommit, g.lastCommit), 30*time.Second)), true
 			}
 		}
 	}
@@ -388,7 +389,7 @@ func (g *graph) commit(ep *epochRun) error {
 			return err
 		}
 	}
-	g.lastCommit = time.Since(start)
+	g.priorCommit, g.lastCommit = g.lastCommit, time.Since(start)
 	g.epoch = c.Epoch
 	for _, j := range failed {
 		j.recorded = true
