@@ -54,6 +54,21 @@ func (c *Cache) Rows(id state.TableID) (n int64, ok bool) {
 	return n, true
 }
 
+// Unchanged reports whether a relation is what a snapshot of that clock saw, and
+// no commit that changes it is under way.
+func (c *Cache) Unchanged(id state.TableID, clock uint64) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, f := range c.flying {
+		for _, t := range f.touched {
+			if t.id == id {
+				return false
+			}
+		}
+	}
+	return c.ends[id] <= clock
+}
+
 // flight is a commit that has begun and not ended.
 type flight struct {
 	commit  *state.Commit

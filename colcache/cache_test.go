@@ -265,3 +265,29 @@ func TestSecondScanReadsNothing(t *testing.T) {
 		t.Errorf("after the change of a key %d of %d segments serve", same, len(b))
 	}
 }
+
+// TestUnchanged compares what the cache says of two snapshots with their rows.
+func TestUnchanged(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 1))
+	w := newWorld(t, 0, 4, 1<<30)
+	before := w.s.Snapshot()
+	if !w.c.Unchanged(keyed, before.Clock()) {
+		t.Error("a relation without commits has changed")
+	}
+	w.change(r, 5)
+	after := w.s.Snapshot()
+	if w.c.Unchanged(keyed, before.Clock()) || !w.c.Unchanged(keyed, after.Clock()) || !w.c.Unchanged(bag+1, before.Clock()) {
+		t.Error("a commit is not seen, or where it was not")
+	}
+	m := &state.Commit{DropTables: []state.TableID{keyed}}
+	w.c.Begin(m)
+	if w.c.Unchanged(keyed, after.Clock()) || !w.c.Unchanged(bag, after.Clock()) {
+		t.Error("a commit under way counts for nothing, or for all")
+	}
+	w.c.End(m, after.Clock()+1)
+	if w.c.Unchanged(keyed, after.Clock()) {
+		t.Error("a commit that has ended counts for nothing")
+	}
+	before.Close()
+	after.Close()
+}

@@ -267,7 +267,7 @@ func (m *modify) insert(c *vec.Chunk) error {
 		return err
 	}
 	m.done = vec.NewChunk(c.Types(), c.Rows)
-	w, err := m.r.s.staged(m.d.Table)
+	w, err := m.r.staged(m.d.Table)
 	if err != nil {
 		return err
 	}
@@ -387,7 +387,7 @@ func (m *modify) update(c *vec.Chunk) error {
 	if err := m.check(fresh); err != nil {
 		return err
 	}
-	w, err := m.r.s.staged(m.d.Table)
+	w, err := m.r.staged(m.d.Table)
 	if err != nil {
 		return err
 	}
@@ -404,7 +404,7 @@ func (m *modify) delete(c *vec.Chunk) error {
 	if err != nil {
 		return err
 	}
-	w, err := m.r.s.staged(m.d.Table)
+	w, err := m.r.staged(m.d.Table)
 	if err != nil {
 		return err
 	}
@@ -475,7 +475,7 @@ func (m *modify) changed(key string, c *vec.Chunk, i int) (bool, error) {
 	if len(m.r.with) == 0 {
 		return false, nil
 	}
-	w, err := m.r.s.staged(m.d.Table)
+	w, err := m.r.staged(m.d.Table)
 	if err != nil {
 		return false, err
 	}
@@ -491,7 +491,7 @@ func (m *modify) stored(row string) (int64, error) {
 		return 0, err
 	}
 	if m.now == nil {
-		w, err := m.r.s.staged(m.d.Table)
+		w, err := m.r.staged(m.d.Table)
 		if err != nil {
 			return 0, err
 		}

@@ -69,6 +69,7 @@ func (r *run) freeze() {
 		c := *w
 		c.rows = vec.NewChunk(w.rows.Types(), w.rows.Rows)
 		c.rows.AppendRange(w.rows, 0, w.rows.Rows)
+		c.keys, c.unique = nil, nil // of what the statement goes on to write, too
 		r.own[rel] = &c
 	}
 }
@@ -213,8 +214,8 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	}
 	narrow := narrowed(s, f)
 	own := r.own[s.Rel]
-	if own == nil && whole && len(s.Prefix) == len(key) && lo != nil {
-		return r.getRow(rel, ts, lo, narrow)
+	if whole && len(s.Prefix) == len(key) && lo != nil {
+		return r.getRow(rel, ts, lo, own, narrow)
 	}
 	if own == nil && whole && lo == nil {
 		t := colcache.Table{ID: rel, Types: ts, Bag: form == formBag}
@@ -247,10 +248,17 @@ func (r *run) isPointRead(n plan.Node) bool {
 	}
 }
 
-// getRow reads the one row of a whole key.
-func (r *run) getRow(rel uint32, ts []types.T, key []byte, f func(*vec.Chunk) error) error {
-	row, ok, err := r.snap.Get(rel, key)
-	if err != nil || !ok {
+// getRow reads the one row of a whole key, as the transaction sees it that wrote
+// own, if it did.
+func (r *run) getRow(rel uint32, ts []types.T, key []byte, own *tableWrite, f func(*vec.Chunk) error) error {
+	var row []byte
+	var err error
+	if own != nil {
+		row, err = r.current(own, key)
+	} else {
+		row, _, err = r.snap.Get(rel, key)
+	}
+	if err != nil || row == nil {
 		return err
 	}
 	c := vec.NewChunk(ts, 1)

@@ -12,14 +12,17 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-// staged returns the transaction's write of a table, making it if needed. The
-// table must not have changed since the transaction wrote to it first.
-func (s *Session) staged(t *catalog.Table) (*tableWrite, error) {
+// staged returns the transaction's write of a table, making it if needed, for
+// changes that are checked against the run's snapshot. The table's definition must
+// not have changed since the transaction wrote to it first.
+func (r *run) staged(t *catalog.Table) (*tableWrite, error) {
+	s := r.s
 	for _, w := range s.tx.writes {
 		if w.rel == t.OID {
 			if w.revision != t.Revision {
 				return nil, errConflict
 			}
+			w.seenAt = min(w.seenAt, r.snap.Clock())
 			return w, nil
 		}
 	}
@@ -27,7 +30,8 @@ func (s *Session) staged(t *catalog.Table) (*tableWrite, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: storageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16)}
+	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: storageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16),
+		checked: true, seenAt: r.snap.Clock()}
 	for _, u := range us {
 		w.unique = append(w.unique, &uniqueKeys{u, map[string][]byte{}})
 	}
@@ -195,7 +199,7 @@ func (w *tableWrite) copies(n int64) (steps, each int64) {
 
 // insertRows stages new rows.
 func (r *run) insertRows(t *catalog.Table, c *vec.Chunk) error {
-	w, err := r.s.staged(t)
+	w, err := r.staged(t)
 	if err != nil {
 		return err
 	}

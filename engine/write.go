@@ -33,6 +33,10 @@ type tableWrite struct {
 	// lenient: some of the rows are there because a key was found free (ON CONFLICT),
 	// so a key that is taken by now is a conflict, not an error.
 	lenient bool
+	// checked: every key was found as the changes expect it, in snapshots of which the
+	// oldest has the clock seenAt.
+	checked bool
+	seenAt  uint64
 	unique  []*uniqueKeys
 	// keys is, for a keyed table inside a transaction, what became of each key
 	// written: its row, or nil; built when first needed.
@@ -178,7 +182,7 @@ func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, u
 		}
 		*undo = slices.Grow(*undo, t.rows.Rows)
 		if o.keyed {
-			err = validateKeyed(sn, table, t, o, undo)
+			err = validateKeyed(sn, table, t, o, undo, t.checked && g.eng.cols.Unchanged(t.rel, t.seenAt))
 		} else {
 			err = validateBag(sn, t, o, undo)
 		}
@@ -192,13 +196,19 @@ func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, u
 	return nil
 }
 
-func validateKeyed(sn *state.Snapshot, table *catalog.Table, t *tableWrite, o *overlay, undo *undoLog) error {
+// validateKeyed checks the changes of a table with a key against what is stored,
+// if that may have changed since they were made, and against earlier writes.
+func validateKeyed(sn *state.Snapshot, table *catalog.Table, t *tableWrite, o *overlay, undo *undoLog, unchanged bool) error {
 	var key, row []byte
 	for i := range t.rows.Rows {
 		key = vec.AppendKey(key[:0], t.rows, t.key, nil, nil, i)
 		row = vec.AppendRow(row[:0], t.rows, nil, i)
 		cur, seen := o.vals[string(key)]
-		if !seen {
+		switch {
+		case seen:
+		case unchanged && t.rows.Weight(i) < 0:
+			cur = row
+		case !unchanged:
 			v, ok, err := sn.Get(t.rel, key)
 			if err != nil {
 				return err
