@@ -3,6 +3,7 @@ package colcache
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -126,7 +127,7 @@ func (s *scan) complete(seg *segment) error {
 		}
 	}
 	var got *segment
-	err := s.each(cols, seg.lo, seg.hi, seg.rows+1, func(c *vec.Chunk, _, _ []byte) error {
+	err := s.each(cols, seg.lo, seg.hi, seg.rows+1, math.MaxInt, func(c *vec.Chunk, _, _ []byte) error {
 		if c.Rows != seg.rows {
 			return pgerr.New(pgerr.Internal, "relation %d has %d rows where %d are cached", s.t.ID, c.Rows, seg.rows)
 		}
@@ -158,7 +159,7 @@ func (s *scan) complete(seg *segment) error {
 
 // read passes on the rows with keys in [lo, hi) and makes segments of them.
 func (s *scan) read(lo, hi []byte) error {
-	err := s.each(s.cols, lo, hi, s.c.rows, func(c *vec.Chunk, lo, hi []byte) error {
+	err := s.each(s.cols, lo, hi, s.c.rows, vec.SoftBytes, func(c *vec.Chunk, lo, hi []byte) error {
 		if !s.full {
 			s.add(s.keep(c, s.cols), lo, hi)
 		}
@@ -171,9 +172,9 @@ func (s *scan) read(lo, hi []byte) error {
 	return err
 }
 
-// each calls f for the rows with keys in [lo, hi) in chunks, which it borrows, and
-// the range of each chunk; once at least.
-func (s *scan) each(cols []int, lo, hi []byte, rows int, f func(c *vec.Chunk, lo, hi []byte) error) error {
+// each calls f for the rows with keys in [lo, hi) in chunks of some rows or bytes,
+// which it borrows, and the range of each chunk; once at least.
+func (s *scan) each(cols []int, lo, hi []byte, rows, bytes int, f func(c *vec.Chunk, lo, hi []byte) error) error {
 	it, err := s.sn.Scan(s.t.ID, lo, hi)
 	if err != nil {
 		return err
@@ -185,19 +186,21 @@ func (s *scan) each(cols []int, lo, hi []byte, rows int, f func(c *vec.Chunk, lo
 		ts[i] = s.t.Types[k]
 	}
 	c := vec.NewChunk(ts, rows)
+	size := 0
 	for it.Next() {
-		if c.Rows == rows {
+		if c.Rows == rows || size > bytes {
 			next := slices.Clone(it.Key())
 			if err := f(c, lo, next); err != nil {
 				return err
 			}
 			c.Reset()
-			lo = next
+			lo, size = next, 0
 		}
 		w, row := int64(1), it.Val()
 		if s.t.Bag {
 			w, row = it.Count(), it.Key()
 		}
+		size += len(row)
 		if err := read.Read(c, row); err != nil {
 			return fmt.Errorf("relation %d: %w", s.t.ID, err)
 		}

@@ -502,6 +502,7 @@ func scanColumns(sn *state.Snapshot, rel uint32, ts []types.T, cols []int, form 
 	defer it.Close()
 	read := vec.NewRowReader(ts, cols)
 	c := vec.NewChunk(pickTypes(ts, cols), rows)
+	size := 0
 	for it.Next() {
 		w, row := int64(1), it.Val()
 		switch form {
@@ -514,9 +515,10 @@ func scanColumns(sn *state.Snapshot, rel uint32, ts []types.T, cols []int, form 
 			return fmt.Errorf("relation %d: %w", rel, err)
 		}
 		c.AddWeight(w)
-		if c.Rows < rows {
+		if size += len(row); c.Rows < rows && size <= vec.SoftBytes {
 			continue
 		}
+		size = 0
 		if err := f(c); err != nil {
 			return err
 		}

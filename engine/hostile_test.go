@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -47,6 +48,23 @@ var hostileQueries = []struct{ name, sql, want string }{
 	{"a text of 1 MB", "SELECT count(*) AS n FROM t WHERE id::text <> '" + strings.Repeat("x", 1<<20) + "'", "50"},
 }
 
+// hostileBytes bounds what all runs of a query may allocate, garbage included.
+const hostileBytes = 1 << 30
+
+// allocatesLess returns a function that checks what was allocated since.
+func allocatesLess(t *testing.T, most uint64) func() {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	return func() {
+		runtime.ReadMemStats(&after)
+		n := after.TotalAlloc - before.TotalAlloc
+		t.Logf("allocated %d MB", n>>20)
+		if n > most {
+			t.Errorf("allocated %d MB", n>>20)
+		}
+	}
+}
+
 // TestHostileQueries runs queries of an extreme size, at once and as views over a
 // change: each is right, or refused as too complex before it does anything.
 func TestHostileQueries(t *testing.T) {
@@ -55,6 +73,7 @@ func TestHostileQueries(t *testing.T) {
 	c.exec("INSERT INTO t SELECT i, i %% 10 FROM generate_series(1, 50) i")
 	for _, q := range hostileQueries {
 		t.Run(q.name, func(t *testing.T) {
+			defer allocatesLess(t, hostileBytes)()
 			c := &client{t, c.l}
 			if !c.tooComplex(q.sql) {
 				c.expect(q.sql, q.want)

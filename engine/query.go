@@ -75,7 +75,8 @@ func (r *run) freeze() {
 }
 
 // execute runs a bound plan; out borrows the chunks.
-func (r *run) execute(root plan.Node, out exec.Emit) error {
+func (r *run) execute(root plan.Node, out exec.Emit) (err error) {
+	defer limited(&err)
 	tree, err := exec.Build(root, &exec.BuildCtx{
 		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, ChunkRows: r.s.eng.cfg.ChunkRows,
 		RunSub: r.execute, Budget: queryBudget, Interrupt: func() error { return canceled(r.ctx) },
@@ -103,6 +104,20 @@ func (r *run) execute(root plan.Node, out exec.Emit) error {
 		}
 	}
 	return done(tree.Seal(1))
+}
+
+// limited is deferred: it makes the panic of a limit that has no other way out an
+// error. Other panics go on, with their stack.
+func limited(err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	e, ok := r.(*pgerr.Error)
+	if !ok {
+		panic(r)
+	}
+	*err = e
 }
 
 // queryBudget bounds the bytes one blocking operator of a one-off query may hold.

@@ -90,7 +90,21 @@ func (o *output) add(w int64) {
 	o.c.Rows++
 }
 
-func (o *output) full() bool { return o.c.Rows >= o.max }
+// full reports whether the chunk is to be flushed: it has all its rows, or, looked
+// at now and then, long values.
+func (o *output) full() bool {
+	return o.c.Rows >= o.max || o.c.Rows%16 == 0 && o.wide()
+}
+
+func (o *output) wide() bool {
+	n := 0
+	for _, v := range o.c.Cols {
+		if b, ok := v.(*vec.Bytes); ok {
+			n += len(b.Data)
+		}
+	}
+	return n > vec.SoftBytes
+}
 
 // flush emits what is there.
 func (o *output) flush(emit Emit) error {

@@ -44,6 +44,10 @@ func (p *project) Push(_ int, c *vec.Chunk, emit Emit) error {
 			continue
 		}
 		v, err := prog.Eval(p.ctx.Expr, c)
+		if w, ok := err.(*expr.WideError); ok {
+			p.end()
+			return inParts(c, w.Rows, func(part *vec.Chunk) error { return p.Push(0, part, emit) })
+		}
 		if err != nil {
 			p.end()
 			return err
@@ -74,6 +78,20 @@ func (p *project) Advance(_ int, w Watermark, pass func(Watermark) error, _ Emit
 			if err := pass(Watermark{Col: i, At: w.At}); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// inParts calls f for parts of a chunk of n rows each: together the values of an
+// expression take too much memory.
+func inParts(c *vec.Chunk, n int, f func(part *vec.Chunk) error) error {
+	part := vec.NewChunk(c.Types(), n)
+	for lo := 0; lo < c.Rows; lo += n {
+		part.Reset()
+		part.AppendRange(c, lo, min(lo+n, c.Rows))
+		if err := f(part); err != nil {
+			return err
 		}
 	}
 	return nil

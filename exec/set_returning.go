@@ -132,7 +132,11 @@ func newProjectSet(p *plan.ProjectSet, b *opBase) (Operator, error) {
 }
 
 func (p *projectSet) Push(_ int, c *vec.Chunk, emit Emit) error {
-	if err := p.evaluate(c); err != nil {
+	err := p.evaluate(c)
+	if w, ok := err.(*expr.WideError); ok {
+		return inParts(c, w.Rows, func(part *vec.Chunk) error { return p.Push(0, part, emit) })
+	}
+	if err != nil {
 		return err
 	}
 	for i := range c.Rows {

@@ -130,6 +130,10 @@ func (t *Task) Broken() bool { return t.broken }
 func (t *Task) guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			if e, ok := r.(*pgerr.Error); ok { // a limit that has no other way out
+				err = e
+				return
+			}
 			e := pgerr.New(pgerr.Internal, "an operator of %s panicked: %v", t.Name, r)
 			e.Where = string(debug.Stack())
 			err = e

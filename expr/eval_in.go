@@ -236,7 +236,7 @@ func (n *arrayNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 			return nil, err
 		}
 	}
-	n.out.Reset()
+	c.bounded(n.out).Reset()
 	for i := range in.Rows {
 		for k, v := range n.vals {
 			n.datums[k] = v.Datum(i)
@@ -282,7 +282,7 @@ func (n *rowNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 			return nil, err
 		}
 	}
-	n.out.Reset()
+	c.bounded(n.out).Reset()
 	ds := make([]types.Datum, len(n.vals))
 	for i := range in.Rows {
 		for k, v := range n.vals {
@@ -314,7 +314,7 @@ func (n *fieldNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.out.Reset()
+	c.bounded(n.out).Reset()
 	for i := range in.Rows {
 		if v.IsNull(i) {
 			n.out.AppendNull()

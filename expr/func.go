@@ -69,6 +69,8 @@ type Ctx struct {
 	// rows maps rows of the chunk under evaluation to rows of the chunk given
 	// to Eval, inside branches that see a part of it; nil: identity.
 	rows []int32
+	// bound is that of the vectors of results.
+	bound vec.Bound
 }
 
 // Session holds the settings functions read.

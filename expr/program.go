@@ -33,31 +33,42 @@ func Compile(e Expr) (*Program, error) {
 func (p *Program) Type() types.T { return p.typ }
 
 // Eval computes the expression for every row of in. The result is borrowed
-// until the next Eval, and may be a column of in itself.
-func (p *Program) Eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) { return p.root.eval(c, in) }
+// until the next Eval, and may be a column of in itself. Where the values of a step
+// take too much memory together the error is a WideError.
+func (p *Program) Eval(c *Ctx, in *vec.Chunk) (v vec.Vector, err error) {
+	defer c.narrow(c.rows, &err)
+	return p.root.eval(c, in)
+}
 
 // Filter appends to sel the rows for which the boolean expression is true.
 func (p *Program) Filter(c *Ctx, in *vec.Chunk, sel []int32) ([]int32, error) {
-	v, err := p.root.eval(c, in)
+	v, err := p.Eval(c, in)
+	if w, ok := err.(*WideError); ok {
+		return p.filterParts(c, in, w.Rows, sel)
+	}
 	if err != nil {
 		return sel, err
 	}
-	b := v.(*vec.Col[bool])
-	vals := b.Vals[:in.Rows]
+	return appendTrue(sel, v.(*vec.Col[bool]), in.Rows, 0), nil
+}
+
+// appendTrue appends the numbers of the rows that are true, counted from first.
+func appendTrue(sel []int32, b *vec.Col[bool], n int, first int32) []int32 {
+	vals := b.Vals[:n]
 	if !b.Null.Any() {
 		for i, ok := range vals {
 			if ok {
-				sel = append(sel, int32(i))
+				sel = append(sel, first+int32(i))
 			}
 		}
-		return sel, nil
+		return sel
 	}
 	for i, ok := range vals {
 		if ok && !b.Null.Get(i) {
-			sel = append(sel, int32(i))
+			sel = append(sel, first+int32(i))
 		}
 	}
-	return sel, nil
+	return sel
 }
 
 // EvalConst computes an expression that refers to no column.
@@ -229,13 +240,14 @@ func newConst(t types.T, v types.Datum) *constNode {
 	return &constNode{typ: t, val: v, out: vec.New(t, 0)}
 }
 
-func (n *constNode) eval(_ *Ctx, in *vec.Chunk) (vec.Vector, error) {
+func (n *constNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 	switch {
 	case n.out.Len() == in.Rows:
 	case n.val != nil && in.Rows <= n.full:
 		cut(n.out, in.Rows)
 	default:
-		n.out.Reset()
+		n.full = 0
+		c.bounded(n.out).Reset()
 		for range in.Rows {
 			n.out.AppendDatum(n.val)
 		}
@@ -305,7 +317,7 @@ func (n *callNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 		}
 		n.vals[i] = v
 	}
-	n.out.Reset()
+	c.bounded(n.out).Reset()
 	if err := n.kernel(c, n.out, n.vals, in.Rows); err != nil {
 		return nil, err
 	}

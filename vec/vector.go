@@ -2,7 +2,9 @@ package vec
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -63,7 +65,23 @@ type Bytes struct {
 	Off  []uint32
 	Data []byte
 	Null Bitmap
+	// Bound, when not nil, makes the vector hold SoftBytes at most, or a single value:
+	// appending more panics with it.
+	Bound *Bound
 }
+
+// SoftBytes is how many bytes the values of a chunk's column should take together
+// at most. A column that comes to more is best cut into several chunks.
+const SoftBytes = 16 << 20
+
+// Bound tells how many rows a bounded vector could take when it panicked; 0: none
+// has.
+type Bound struct{ Rows int }
+
+// errTooLarge is the panic of a vector whose values take more bytes than its
+// offsets can count.
+var errTooLarge = pgerr.New(pgerr.ProgramLimitExceeded, "the values of a column take more than 4 GB in %d rows or less", MaxRows).
+	WithHint("Make the values shorter, or handle fewer rows at a time.")
 
 // New makes an empty vector of type t with room for n rows.
 func New(t types.T, n int) Vector {
@@ -273,7 +291,21 @@ func (c *Bytes) Finish() {
 	if len(c.Off) == 0 {
 		c.Off = append(c.Off, 0)
 	}
+	if len(c.Data) > SoftBytes {
+		c.wide()
+	}
 	c.Off = append(c.Off, uint32(len(c.Data)))
+}
+
+// wide is asked before a row ends beyond SoftBytes.
+func (c *Bytes) wide() {
+	if n := len(c.Off) - 1; c.Bound != nil && n > 0 {
+		c.Bound.Rows = n
+		panic(c.Bound)
+	}
+	if len(c.Data) > math.MaxUint32 {
+		panic(errTooLarge)
+	}
 }
 
 func (c *Bytes) AppendNull() {
@@ -318,6 +350,9 @@ func (c *Bytes) Gather(src Vector, sel []int32) {
 	for _, i := range sel {
 		size += int(s.Off[i+1] - s.Off[i])
 	}
+	if size > math.MaxUint32 {
+		panic(errTooLarge)
+	}
 	if cap(c.Data) < size {
 		t := make([]byte, len(c.Data), max(size, 2*cap(c.Data)))
 		copy(t, c.Data)
@@ -338,6 +373,9 @@ func (c *Bytes) AppendRange(src Vector, lo, hi int) {
 	n := c.Len()
 	if len(c.Off) == 0 {
 		c.Off = append(c.Off, 0)
+	}
+	if len(c.Data)+int(s.Off[hi]-s.Off[lo]) > math.MaxUint32 {
+		panic(errTooLarge)
 	}
 	base := uint32(len(c.Data)) - s.Off[lo]
 	c.Data = append(c.Data, s.Data[s.Off[lo]:s.Off[hi]]...)
