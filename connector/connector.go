@@ -83,6 +83,14 @@ type Source interface {
 	Open(ctx context.Context, cols []int, instance, instances int, offsets map[string]string) (Reader, error)
 }
 
+// Bounded is a Source of which can be read, once and from its beginning, what is
+// there at one moment.
+type Bounded interface {
+	// OpenBounded opens a reader of the columns cols, over all splits. The last
+	// batch has End; Offsets are not given.
+	OpenBounded(ctx context.Context, cols []int) (Reader, error)
+}
+
 // Batch is a piece of a source's input.
 type Batch struct {
 	// Chunk holds the rows; the reader gives it away. Rows == 0 is legal.

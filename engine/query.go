@@ -168,8 +168,7 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 		}
 		return r.scanStored(s, o, check)
 	case *catalog.Source:
-		return pgerr.Unsupported("reading source \""+o.Name+"\" in a one-off query",
-			"Create a materialized view on the source and query that.")
+		return r.scanSource(s, o, check)
 	}
 	return pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", s.Name)
 }

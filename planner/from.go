@@ -176,12 +176,6 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	b.deps[h.OID] = true
 	n := scanOf(rel)
 	n.Pos = b.at(te)
-	if n.Kind == plan.RelSource {
-		if !b.stream {
-			return nil, b.unsupported(te, "reading source \""+h.Name+"\" by a one-off query",
-				"A source stores no rows. Create a materialized view over it and read that.")
-		}
-	}
 	if n.Kind == plan.RelVirtual && b.stream {
 		return nil, b.unsupported(te, "a catalog table in a materialized view or sink", "Its changes are not tracked.")
 	}

@@ -83,7 +83,11 @@ func (r *reader) take(fs kgo.Fetches) error {
 	var failed error
 	fs.EachError(func(_ string, p int32, err error) {
 		if failed == nil {
-			failed = r.fetchError(p, err)
+			at := int64(0)
+			if x := r.parts[p]; x != nil {
+				at = x.at.next
+			}
+			failed = r.s.fetchError(p, at, err)
 		}
 	})
 	if failed != nil {
@@ -98,19 +102,20 @@ func (r *reader) take(fs kgo.Fetches) error {
 	return nil
 }
 
-func (r *reader) fetchError(num int32, err error) error {
+// fetchError words a lasting error of fetching a partition at an offset.
+func (s *source) fetchError(num int32, at int64, err error) error {
 	var lost *kgo.ErrDataLoss
-	switch p := r.parts[num]; {
+	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return nil
-	case p != nil && (errors.Is(err, kerr.OffsetOutOfRange) || errors.As(err, &lost)):
-		return pgerr.Wrap(err, pgerr.ObjectNotInPrerequisiteState, "offset %d of partition %d of topic \"%s\" is not in the log any more", p.at.next, num, r.s.topic).
+	case errors.Is(err, kerr.OffsetOutOfRange), errors.As(err, &lost):
+		return pgerr.Wrap(err, pgerr.ObjectNotInPrerequisiteState, "offset %d of partition %d of topic \"%s\" is not in the log any more", at, num, s.topic).
 			WithDetail("Records were deleted before they were read, or the brokers have lost them.").
 			WithHint("Drop what reads the source and create it again to go on without them.")
 	case kerr.IsRetriable(err):
 		return nil
 	}
-	return r.s.explain(fmt.Errorf("partition %d of topic %s: %w", num, r.s.topic, err))
+	return s.explain(fmt.Errorf("partition %d of topic %s: %w", num, s.topic, err))
 }
 
 // batch decodes up to a chunk's worth of pending records.

@@ -34,7 +34,7 @@ type RelKind uint8
 const (
 	RelTable   RelKind = iota // rows stored by DML
 	RelView                   // a materialized view's stored rows
-	RelSource                 // a connector; only in streams
+	RelSource                 // a connector; in one-off plans what it holds at the moment
 	RelVirtual                // a catalog table, computed when scanned
 	RelGiven                  // rows that a part of the statement made; Rel counts these
 )
