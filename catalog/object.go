@@ -98,6 +98,27 @@ type Column struct {
 	// Path is where in a record's value a source's column is; empty: in the field
 	// of its name.
 	Path string
+	// Number is the column's attnum, which it keeps while others come and go; 0: its
+	// position plus one. See ColumnNumber.
+	Number int
+}
+
+// ColumnNumber is the attnum of column i.
+func ColumnNumber(cs []Column, i int) int {
+	if n := cs[i].Number; n > 0 {
+		return n
+	}
+	return i + 1
+}
+
+// ColumnNumbered returns the position of the column with an attnum, or -1.
+func ColumnNumbered(cs []Column, n int) int {
+	for i := range cs {
+		if ColumnNumber(cs, i) == n {
+			return i
+		}
+	}
+	return -1
 }
 
 // defaultText is the default as PostgreSQL shows it, which gives a string the
@@ -201,6 +222,9 @@ type Table struct {
 	FromSource uint32 `json:"from_source,omitempty"`
 	FromTable  string `json:"from_table,omitempty"`
 	Definition string `json:"definition,omitempty"`
+	// LastColumn is the greatest number that a column ever had; 0: there are as many
+	// columns.
+	LastColumn int `json:"last_column,omitempty"`
 	// Revision grows with every change of what rows the table may hold. Rows that
 	// were checked under one revision are not committed under another.
 	Revision uint32 `json:"revision,omitempty"`

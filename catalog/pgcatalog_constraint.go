@@ -106,11 +106,18 @@ func fillConstraint(c *Context, r *rows) {
 		var conkey, bin any
 		if k.kind == 'c' {
 			bin = k.expr
+			if cols := exprColumns(k.expr, k.table.cols); len(cols) > 0 {
+				nums := make([]types.Datum, len(cols))
+				for i, col := range cols {
+					nums[i] = int16(ColumnNumber(k.table.cols, col))
+				}
+				conkey = types.ArrayDatum(nums)
+			}
 		} else {
 			index = k.oid
 			nums := make([]types.Datum, len(k.columns))
 			for i, col := range k.columns {
-				nums[i] = int16(col + 1)
+				nums[i] = int16(ColumnNumber(k.table.cols, col))
 			}
 			conkey = types.ArrayDatum(nums)
 		}
@@ -132,4 +139,30 @@ func (s *Snapshot) ConstraintNamed(schema, name string) bool {
 		}
 	}
 	return false
+}
+
+// exprColumns returns the columns that the text of an expression names, in order.
+func exprColumns(text string, cols []Column) (out []int) {
+	sts, err := sql.Parse("SELECT (" + text + ")")
+	if err != nil || len(sts) != 1 {
+		return nil
+	}
+	q, ok := sts[0].Stmt.(*sql.Select)
+	if !ok {
+		return nil
+	}
+	var walk func(n sql.Node)
+	walk = func(n sql.Node) {
+		if ref, ok := n.(*sql.ColumnRef); ok && len(ref.Parts) > 0 {
+			if i := ColumnIndex(cols, ref.Parts[len(ref.Parts)-1]); i >= 0 && !slices.Contains(out, i) {
+				out = append(out, i)
+			}
+		}
+		for _, c := range sql.Children(n) {
+			walk(c)
+		}
+	}
+	walk(q.Targets[0].Expr)
+	slices.Sort(out)
+	return out
 }

@@ -113,8 +113,9 @@ func fillInfoColumns(c *Context, r *rows) {
 			if col.Generated != "" {
 				generated = "ALWAYS"
 			}
-			r.add(db, x.Schema, x.Name, col.Name, i+1, orNull(c.Snapshot.DefaultText(col, searchPath(c))), yesNo(!col.NotNull), dataType(t),
-				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, typeSchema(t), t.TypName(), oidText(uint32(i+1)),
+			num := ColumnNumber(x.cols, i)
+			r.add(db, x.Schema, x.Name, col.Name, num, orNull(c.Snapshot.DefaultText(col, searchPath(c))), yesNo(!col.NotNull), dataType(t),
+				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, typeSchema(t), t.TypName(), oidText(uint32(num)),
 				"NO", yesNo(col.Identity != ""), orNull(col.Identity), ident.start, ident.increment, ident.max, ident.min, ident.cycle, generated, orNull(col.Generated), yesNo(insertable(x)))
 		}
 	}

@@ -120,6 +120,14 @@ func (x *indexRel) columns() []Column {
 	return out
 }
 
+// attnum is that of a column of the table; 0 of an expression.
+func (x *indexRel) attnum(k int) int16 {
+	if k < 0 {
+		return 0
+	}
+	return int16(ColumnNumber(x.table.cols, k))
+}
+
 // key is key column i as CREATE INDEX has it.
 func (x *indexRel) key(i int) string {
 	k := x.keys[i]
@@ -292,7 +300,7 @@ func fillClass(c *Context, r *rows) {
 			checks = len(t.Checks)
 		}
 		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), RoleOID(x.Owner), am, x.OID, tuples(stats, x.OID),
-			indexed[x.OID], "p", x.kind, len(x.cols), checks, x.kind == 'v', true, ident)
+			indexed[x.OID], "p", x.kind, lastColumn(x), checks, x.kind == 'v', true, ident)
 	}
 	for _, t := range composites(s) {
 		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), RoleOID(t.Owner), 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, true, "n")
@@ -301,6 +309,14 @@ func fillClass(c *Context, r *rows) {
 		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), RoleOID(x.table.Owner), amBtree, x.oid,
 			tuples(stats, x.table.OID), false, "p", "i", len(x.keys)+len(x.include), 0, false, true, "n")
 	}
+}
+
+// lastColumn is the greatest attnum that a column ever had.
+func lastColumn(x rel) int {
+	if t, ok := x.obj.(*Table); ok {
+		return max(t.LastColumn, len(x.cols))
+	}
+	return len(x.cols)
 }
 
 // tuples is reltuples: -1 if nobody counted.
@@ -330,7 +346,7 @@ func fillAttribute(c *Context, r *rows) {
 			if col.Generated != "" {
 				gen = "s"
 			}
-			r.add(rel, col.Name, col.Type.OID(), -1, t.len, i+1, ndims, -1, max(col.Type.Mod, -1), t.byval, t.align, t.storage,
+			r.add(rel, col.Name, col.Type.OID(), -1, t.len, ColumnNumber(cols, i), ndims, -1, max(col.Type.Mod, -1), t.byval, t.align, t.storage,
 				col.NotNull, col.Default != "" || col.Generated != "", ident, gen, true, t.collation)
 		}
 	}
@@ -349,7 +365,7 @@ func fillAttrdef(c *Context, r *rows) {
 	for _, x := range rels(c.Snapshot) {
 		for i, col := range x.cols {
 			if text := c.Snapshot.DefaultText(&col, searchPath(c)) + col.Generated; text != "" {
-				r.add(madeOID("attrdef", x.OID, i), x.OID, i+1, text)
+				r.add(madeOID("attrdef", x.OID, i), x.OID, ColumnNumber(x.cols, i), text)
 			}
 		}
 	}
@@ -380,12 +396,12 @@ func fillIndex(c *Context, r *rows) {
 			if k.NullsFirst {
 				o |= 2
 			}
-			keys, options = append(keys, int16(k.Column+1)), append(options, o)
+			keys, options = append(keys, x.attnum(k.Column)), append(options, o)
 			collations = append(collations, int64(info[t.OID()].collation))
 			classes = append(classes, int64(defaultOpclass(t)))
 		}
 		for _, k := range x.include {
-			keys = append(keys, int16(k+1))
+			keys = append(keys, x.attnum(k))
 		}
 		var exprs []string
 		for i, k := range x.keys {
@@ -431,7 +447,7 @@ func fillDescription(c *Context, r *rows) {
 		if x, ok := o.(Relation); ok {
 			for i, col := range x.Cols() {
 				if col.Comment != "" {
-					r.add(h.OID, class, i+1, col.Comment)
+					r.add(h.OID, class, ColumnNumber(x.Cols(), i), col.Comment)
 				}
 			}
 		}
@@ -460,7 +476,7 @@ func fillDepend(c *Context, r *rows) {
 		}
 		for i, col := range x.cols {
 			if col.Default+col.Generated != "" {
-				r.add(classAttrdef, madeOID("attrdef", x.OID, i), 0, classRelation, x.OID, i+1, "a")
+				r.add(classAttrdef, madeOID("attrdef", x.OID, i), 0, classRelation, x.OID, ColumnNumber(x.cols, i), "a")
 			}
 			for _, q := range SequencesUsed(col.Default) {
 				r.add(classAttrdef, madeOID("attrdef", x.OID, i), 0, classRelation, q, 0, "n")
@@ -468,7 +484,7 @@ func fillDepend(c *Context, r *rows) {
 		}
 		if q, ok := x.obj.(*Sequence); ok && q.OwnedTable != 0 {
 			if t, ok := c.Snapshot.ByOID(q.OwnedTable).(*Table); ok {
-				r.add(classRelation, q.OID, 0, classRelation, t.OID, ColumnIndex(t.Columns, q.OwnedColumn)+1, map[bool]string{true: "i", false: "a"}[q.Identity])
+				r.add(classRelation, q.OID, 0, classRelation, t.OID, ColumnNumber(t.Columns, ColumnIndex(t.Columns, q.OwnedColumn)), map[bool]string{true: "i", false: "a"}[q.Identity])
 			}
 		}
 	}
@@ -484,7 +500,7 @@ func fillDepend(c *Context, r *rows) {
 			if x.constraint {
 				class = classConstraint
 			}
-			r.add(class, x.oid, 0, classRelation, x.table.OID, k.Column+1, "a")
+			r.add(class, x.oid, 0, classRelation, x.table.OID, x.attnum(k.Column), "a")
 		}
 	}
 }

@@ -32,6 +32,13 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 		switch a.Kind {
 		case sql.AlterRename, sql.AlterSetSchema:
 			o, err = s.rename(ctx, o, a)
+		case sql.AlterRenameColumn:
+			var changes []catalog.Change
+			if o, changes, err = s.renameViewColumn(o, a); err == nil {
+				if err = s.eng.unmoved(snap, changes); err == nil {
+					err = s.eng.changeCatalog(&state.Commit{}, changes...)
+				}
+			}
 		case sql.AlterAddIdentity, sql.AlterSetIdentity, sql.AlterDropIdentity:
 			t, ok := catalog.Clone(o).(*catalog.Table)
 			if !ok {
@@ -78,7 +85,7 @@ func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Ob
 	if st.Kind == "table" {
 		common := true
 		for _, a := range st.Actions {
-			common = common && (a.Kind == sql.AlterRename || a.Kind == sql.AlterSetSchema || a.Kind == sql.AlterOwner)
+			common = common && (a.Kind == sql.AlterRename || a.Kind == sql.AlterSetSchema || a.Kind == sql.AlterOwner || a.Kind == sql.AlterRenameColumn)
 		}
 		if o := snap.Lookup(st.Name.Schema, st.Name.Name, s.expr.SearchPath); common && o != nil {
 			return o, nil
@@ -191,10 +198,10 @@ func (s *Session) restartTables(st *sql.Truncate) error {
 
 // allRows is the write that empties the tables.
 func (s *Session) allRows(ctx context.Context, st *sql.Truncate) (*write, error) {
-	snap := s.eng.cat.Current()
 	w := &write{}
 	r := s.newRun(ctx)
 	defer r.close()
+	snap := r.cat
 	for _, n := range st.Tables {
 		o, err := snap.Resolve(n.Schema, n.Name, s.expr.SearchPath)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
@@ -27,14 +28,33 @@ type alteration struct {
 	checks  []catalog.Check
 
 	indexes []*catalog.Index          // to be built
-	renamed map[uint32]*catalog.Index // existing ones with another name
+	changed map[uint32]*catalog.Index // existing ones, as they are to be
 	dropped map[uint32]bool           // existing ones that go
+
+	// reshaped: the stored rows change; src are the sources of the columns and lost
+	// the columns of the stored rows that go.
+	reshaped bool
+	src      []columnSource
+	lost     map[int]bool
+	fills    fills
+	creates  []catalog.Change // of sequences
+	// gone are objects that go with columns, cascade those of them that read one,
+	// and noticed how CASCADE tells of them.
+	gone          []catalog.Object
+	cascade       map[uint32]bool
+	noticed       []string
+	columnRenamed bool
 }
 
 // alterTable runs the actions of an ALTER TABLE that concern its columns and
 // constraints.
 func (s *Session) alterTable(ctx context.Context, pl *planner.Planner, t *catalog.Table, actions []sql.AlterAction) error {
-	a := &alteration{s: s, pl: pl, old: t, t: catalog.Clone(t).(*catalog.Table), renamed: map[uint32]*catalog.Index{}, dropped: map[uint32]bool{}}
+	a := &alteration{s: s, pl: pl, old: t, t: catalog.Clone(t).(*catalog.Table), changed: map[uint32]*catalog.Index{}, dropped: map[uint32]bool{},
+		lost: map[int]bool{}, cascade: map[uint32]bool{}}
+	for i := range t.Columns {
+		a.src = append(a.src, columnSource{old: i})
+	}
+	a.t.Definition = ""
 	a.t.Checks = slices.Clone(t.Checks)
 	a.t.Revision++
 	actions = slices.Clone(actions)
@@ -51,7 +71,7 @@ func (s *Session) alterTable(ctx context.Context, pl *planner.Planner, t *catalo
 // first, then columns, then what is over them.
 func alterPass(k sql.AlterKind) int {
 	switch k {
-	case sql.AlterDropColumn, sql.AlterDropConstraint, sql.AlterDropNotNull:
+	case sql.AlterDropColumn, sql.AlterDropConstraint, sql.AlterDropNotNull, sql.AlterDropDefault:
 		return 0
 	case sql.AlterColumnType:
 		return 1
@@ -73,6 +93,14 @@ func (a *alteration) action(x *sql.AlterAction) error {
 		return a.renameConstraint(x)
 	case sql.AlterValidateConstraint:
 		return a.validateConstraint(x)
+	case sql.AlterAddColumn:
+		return a.addColumn(x)
+	case sql.AlterDropColumn:
+		return a.dropColumn(x)
+	case sql.AlterColumnType:
+		return a.columnType(x)
+	case sql.AlterRenameColumn:
+		return a.renameColumn(x)
 	case sql.AlterSetNotNull, sql.AlterDropNotNull:
 		return a.setNotNull(x)
 	case sql.AlterSetDefault, sql.AlterDropDefault:
@@ -139,7 +167,7 @@ func (a *alteration) setNotNull(x *sql.AlterAction) error {
 func (a *alteration) existing() []*catalog.Index {
 	var out []*catalog.Index
 	for _, ix := range a.s.eng.cat.Current().Indexes(a.t.OID) {
-		if n := a.renamed[ix.OID]; n != nil {
+		if n := a.changed[ix.OID]; n != nil {
 			ix = n
 		}
 		if !a.dropped[ix.OID] {
@@ -221,7 +249,9 @@ func (a *alteration) dropConstraint(x *sql.AlterAction) error {
 		return nil
 	}
 	if a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == name {
-		return pgerr.Unsupported("dropping the primary key of a table that was created with it", "Create a table without it, and copy the rows.")
+		a.reshape()
+		a.t.PrimaryKey = nil
+		return nil
 	}
 	if x.IfExists {
 		a.s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "constraint \"%s\" of relation \"%s\" does not exist, skipping", name, a.t.Name))
@@ -249,7 +279,7 @@ func (a *alteration) renameConstraint(x *sql.AlterAction) error {
 	case ix != nil:
 		n := catalog.Clone(ix).(*catalog.Index)
 		n.Name = x.NewName
-		a.renamed[ix.OID] = n
+		a.changed[ix.OID] = n
 	default:
 		if a.s.eng.cat.Current().Get(a.t.Schema, x.NewName) != nil {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", x.NewName)
@@ -277,21 +307,25 @@ func (a *alteration) validateConstraint(x *sql.AlterAction) error {
 }
 
 // changes are those of the catalog.
-func (a *alteration) changes() []catalog.Change {
+func (a *alteration) changes() ([]catalog.Change, error) {
 	var out []catalog.Change
+	for _, o := range a.gone {
+		out = append(out, catalog.Change{Drop: o.Header().OID})
+	}
 	for _, oid := range sortedKeys(a.dropped) {
 		out = append(out, catalog.Change{Drop: oid})
 	}
 	out = append(out, catalog.Change{Replace: a.t})
-	for _, oid := range sortedKeys(a.renamed) {
+	for _, oid := range sortedKeys(a.changed) {
 		if !a.dropped[oid] {
-			out = append(out, catalog.Change{Replace: a.renamed[oid]})
+			out = append(out, catalog.Change{Replace: a.changed[oid]})
 		}
 	}
 	for _, ix := range a.indexes {
 		out = append(out, catalog.Change{Create: ix})
 	}
-	return out
+	follow, err := a.follow()
+	return append(append(out, a.creates...), follow...), err
 }
 
 func sortedKeys[V any](m map[uint32]V) []uint32 {
@@ -312,27 +346,101 @@ func (a *alteration) apply(ctx context.Context) error {
 		ix.Schema, ix.Owner, ix.Table = a.t.Schema, a.t.Owner, a.t.OID
 		e.cat.Assign(ix)
 	}
-	next, _, err := e.cat.Current().Apply(a.changes()...)
+	changes, err := a.changes()
 	if err != nil {
 		return err
 	}
-	return e.tableAtRest(ctx, a.t.OID, func(g *graph) error {
-		c := &state.Commit{}
-		if err := a.readRows(next, c); err != nil {
+	snap := e.cat.Current()
+	next, _, err := snap.Apply(changes...)
+	if err != nil {
+		return err
+	}
+	if a.reshaped || a.columnRenamed {
+		if err := a.unmoved(snap, next); err != nil {
 			return err
 		}
-		for oid := range a.dropped {
-			e.detach(oid)
-			e.dropStorage(c, oid)
+	}
+	err = e.tableAtRest(ctx, a.t.OID, func(g *graph) error { return a.commit(g, next, changes) })
+	if err != nil {
+		return err
+	}
+	for _, o := range a.gone {
+		e.forgetSequence(o.Header().OID)
+	}
+	a.notice()
+	return nil
+}
+
+// notice tells what CASCADE has dropped.
+func (a *alteration) notice() {
+	switch n := len(a.noticed); n {
+	case 0:
+	case 1:
+		a.s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s", a.noticed[0]))
+	default:
+		a.s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", n).
+			WithDetail("drop cascades to %s", strings.Join(a.noticed, "\ndrop cascades to ")))
+	}
+}
+
+// unmoved checks that what reads the table means the same afterwards.
+func (a *alteration) unmoved(snap, next *catalog.Snapshot) error {
+	for _, d := range snap.DropOrder(a.t.OID) {
+		oid := d.Header().OID
+		n := next.ByOID(oid)
+		if n == nil {
+			continue
 		}
-		if err := e.changeCatalog(c, a.changes()...); err != nil {
+		was, err := a.s.eng.planPrint(snap, d)
+		if err != nil {
+			continue // what cannot be planned today is none the worse
+		}
+		if is, err := a.s.eng.planPrint(next, n); err != nil || was != is {
+			return pgerr.Unsupported("this change of table \""+a.t.Name+"\"",
+				d.Kind().String()+" "+d.Header().Name+" would mean something else afterwards. Drop it, and create it again.")
+		}
+	}
+	return nil
+}
+
+// commit is called with the graph of the table at rest.
+func (a *alteration) commit(g *graph, next *catalog.Snapshot, changes []catalog.Change) error {
+	e := a.s.eng
+	if a.reshaped {
+		for c, rel := range g.captures {
+			if rel == a.t.OID && !c.closed() {
+				return pgerr.New(pgerr.ObjectInUse, "cannot ALTER TABLE \"%s\" because an object that reads it is being created", a.t.Name).
+					WithHint("SHOW JOBS tells how far it is.")
+			}
+		}
+	}
+	c := &state.Commit{}
+	if err := a.readRows(next, c); err != nil {
+		return err
+	}
+	for oid := range a.dropped {
+		e.detach(oid)
+		e.dropStorage(c, oid)
+	}
+	for _, o := range a.gone {
+		e.detach(o.Header().OID)
+		e.dropStorage(c, o.Header().OID)
+	}
+	if !a.reshaped {
+		if err := e.changeCatalog(c, changes...); err != nil {
 			return err
 		}
-		for _, ix := range a.indexes {
-			g.addIndex(ix)
+	} else {
+		if err := e.swap(func() error { return e.changeCatalog(c, changes...) }); err != nil {
+			return err
 		}
-		return nil
-	})
+		g.purge()
+		g.rebuild() // the jobs read and store the rows in their new shape
+	}
+	for _, ix := range a.indexes {
+		g.addIndex(ix)
+	}
+	return nil
 }
 
 // tableAtRest runs f with the graph of a table at rest.
@@ -368,22 +476,32 @@ func (g *graph) addIndex(ix *catalog.Index) {
 	}
 }
 
-// readRows holds the stored rows against what is new, and adds the rows of new
-// indexes to the commit. next is the catalog to come.
+// readRows holds the stored rows against what is new, and adds to the commit the
+// rows of new indexes, and if the columns change those of the table and of all its
+// indexes. next is the catalog to come.
 func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 	v := &rowCheck{a: a}
 	if err := v.prepare(next); err != nil {
 		return err
 	}
-	var builds []*indexBuild
-	for _, ix := range a.indexes {
+	builds := a.indexes
+	var w *rewriter
+	if a.reshaped {
+		builds = next.Indexes(a.t.OID)
+		var err error
+		if w, err = newRewriter(a, next); err != nil {
+			return err
+		}
+	}
+	var made []*indexBuild
+	for _, ix := range builds {
 		b, err := newIndexBuild(next, a.t, ix)
 		if err != nil {
 			return err
 		}
-		builds = append(builds, b)
+		made = append(made, b)
 	}
-	if len(builds) == 0 && v.idle() {
+	if len(made) == 0 && v.idle() && w == nil {
 		return nil
 	}
 	e := a.s.eng
@@ -392,21 +510,43 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 	// A key that is not unique is reported before anything else, as in PostgreSQL.
 	var bad error
 	err := scanRelation(e.cat.Current(), sn, a.t.OID, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
+		if w != nil {
+			var err error
+			if ch, err = w.chunk(ch); err != nil {
+				return err
+			}
+		}
 		if bad == nil {
 			bad = v.chunk(ch)
 		}
-		for _, b := range builds {
+		for _, b := range made {
 			if err := b.add(ch); err != nil {
 				return err
 			}
+		}
+		if w != nil {
+			return w.store(ch)
 		}
 		return nil
 	})
 	if err = cmp.Or(err, bad); err != nil {
 		return err
 	}
-	for _, b := range builds {
+	for _, b := range made {
 		c.Rows = append(c.Rows, b.batch)
+	}
+	if w == nil {
+		return nil
+	}
+	c.Rows = append(c.Rows, w.batch)
+	c.DropTables = append(c.DropTables, a.t.OID)
+	for _, ix := range builds {
+		// The index's job begins anew.
+		c.DropTables = append(c.DropTables, ix.OID)
+		c.Meta = append(c.Meta, state.KV{Key: startedKey(ix.OID)})
+	}
+	for _, q := range a.fills.used() {
+		c.Meta = append(c.Meta, sequenceRecord(q.def.OID, q.last, true))
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
 			return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", n, t.Name)
 		}
 		at = append(at, i)
-		c.Columns = append(c.Columns, wire.Column{Name: n, Type: t.Columns[i].Type, TableOID: t.OID, Attnum: int16(i + 1)})
+		c.Columns = append(c.Columns, wire.Column{Name: n, Type: t.Columns[i].Type, TableOID: t.OID, Attnum: int16(catalog.ColumnNumber(t.Columns, i))})
 	}
 	ins, err := s.planner(p.st, nil).PlanCopy(t, at)
 	if err != nil {

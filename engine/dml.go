@@ -67,6 +67,9 @@ func (w writing) bind(ts []types.T, args []types.Datum) (writing, error) {
 func (s *Session) runWriting(ctx context.Context, plan func() (writing, []types.T, error), args []types.Datum) (*vec.Chunk, int64, error) {
 	for try := 0; ; try++ {
 		ret, n, err := s.writeOnce(ctx, plan, args)
+		if err == errStalePlan { // nothing is done yet
+			continue
+		}
 		if !errors.Is(err, errConflict) {
 			return ret, n, err
 		}

@@ -59,10 +59,13 @@ type Config struct {
 // Engine is a whole server but for the protocol. Its methods are safe for
 // concurrent use.
 type Engine struct {
-	cfg    Config
-	log    *slog.Logger
-	store  *state.Store
-	cols   *colcache.Cache
+	cfg   Config
+	log   *slog.Logger
+	store *state.Store
+	cols  *colcache.Cache
+	// shape is held to change the columns of stored rows and the catalog in one
+	// step, and shared to take a catalog and a snapshot of the store that match.
+	shape  sync.RWMutex
 	cat    *catalog.Catalog
 	epoch  atomic.Uint64
 	ctx    context.Context
@@ -86,8 +89,9 @@ type Engine struct {
 	stallCheck time.Duration
 	// commitFault, set by tests, makes a commit fail.
 	commitFault func(*state.Commit) error
-	// swaps counts the replacements of views, twice each: it is odd while what is
-	// stored and the catalog do not agree. swapping is held meanwhile.
+	// swaps counts the replacements of views and the changes of tables' columns,
+	// twice each: it is odd while what is stored and the catalog do not agree.
+	// swapping is held meanwhile.
 	swaps    atomic.Uint64
 	swapping sync.RWMutex
 	// merging is held while two graphs become one.
@@ -223,7 +227,16 @@ func (e *Engine) haltAll() []*job {
 	return js
 }
 
-// steady calls f, again if a view was replaced meanwhile: what f takes from the
+// swap runs f, in which the catalog and what it says of the store change together.
+func (e *Engine) swap(f func() error) error {
+	e.swapping.Lock()
+	defer e.swapping.Unlock()
+	e.swaps.Add(1)
+	defer e.swaps.Add(1)
+	return f()
+}
+
+// steady calls f, again if there was a swap meanwhile: what f takes from the
 // catalog and from the store is of one moment.
 func (e *Engine) steady(f func()) {
 	for {

@@ -149,10 +149,14 @@ func (i info) ConstraintDef(oid uint32, pretty bool) (string, bool) {
 // ColumnDefault implements expr.CatalogInfo.
 func (i info) ColumnDefault(rel uint32, column int) (string, bool) {
 	r, ok := i.snap.ByOID(rel).(catalog.Relation)
-	if !ok || column < 1 || column > len(r.Cols()) {
+	if !ok {
 		return "", false
 	}
-	c := r.Cols()[column-1]
+	at := catalog.ColumnNumbered(r.Cols(), column)
+	if at < 0 {
+		return "", false
+	}
+	c := r.Cols()[at]
 	if c.Generated != "" {
 		return c.Generated, true
 	}

@@ -157,7 +157,8 @@ func (q *pointRead) usable(s *Session, cat *catalog.Snapshot, params []types.T, 
 	return cat == s.eng.cat.Current() && len(s.tx.writes) == 0 && len(args) == len(params)
 }
 
-// run appends the row, if there is one, to out, which has the columns out.
+// run appends the row, if there is one, to out, which has the columns out. It fails
+// with errStalePlan when the catalog has changed since the plan was made.
 func (q *pointRead) run(ctx context.Context, s *Session, args []types.Datum, out *vec.Chunk) error {
 	if err := canceled(ctx); err != nil {
 		return err
@@ -216,14 +217,10 @@ func (q *pointRead) read(s *Session) (bool, error) {
 	var b []byte
 	var ok bool
 	var err error
-	if q.view {
-		var now *catalog.Snapshot
-		s.eng.steady(func() { now = s.eng.cat.Current(); b, ok, err = s.eng.store.Get(q.store, q.buf, nil) })
-		if now != q.cat {
-			return false, errStalePlan
-		}
-	} else {
-		b, ok, err = s.eng.store.Get(q.store, q.buf, nil)
+	var now *catalog.Snapshot
+	s.eng.steady(func() { now = s.eng.cat.Current(); b, ok, err = s.eng.store.Get(q.store, q.buf, nil) })
+	if now != q.cat {
+		return false, errStalePlan
 	}
 	if err != nil || !ok {
 		return false, err

@@ -148,7 +148,7 @@ func (p *prepared) analyseAgain(ctx context.Context) error {
 		return err
 	}
 	if !sameColumns(old, p.cols) {
-		return errStalePlan
+		return pgerr.New(errStalePlan.Code, "%s", errStalePlan.Msg)
 	}
 	return nil
 }
@@ -280,7 +280,11 @@ func (o *portal) tryStart(ctx context.Context) error {
 			if o.point, p.spare = p.spare, nil; o.point == nil {
 				o.point = vec.NewChunk(p.point.out, 1)
 			}
-			return p.point.run(ctx, p.s, o.args, o.point)
+			err := p.point.run(ctx, p.s, o.args, o.point)
+			if err == errStalePlan {
+				o.point = nil
+			}
+			return err
 		}
 		root, err := bindParams(p.query.Root, p.params, o.args)
 		if err != nil {

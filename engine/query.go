@@ -228,6 +228,9 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	}
 	narrow := narrowed(s, f)
 	own := r.own[s.Rel]
+	if t, ok := o.(*catalog.Table); ok && own != nil && own.revision != t.Revision {
+		return errConflict // the transaction's rows are those of another table by now
+	}
 	if whole && len(s.Prefix) == len(key) && lo != nil {
 		return r.getRow(rel, ts, lo, own, narrow)
 	}

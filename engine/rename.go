@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -172,11 +173,27 @@ func (e *Engine) unmoved(snap *catalog.Snapshot, changes []catalog.Change) error
 
 // planPrint is the fingerprint of a job's plan; "" for what is no job.
 func (e *Engine) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, error) {
+	if v, ok := o.(*catalog.View); ok {
+		return e.viewPrint(snap, v)
+	}
 	st, err := e.streamOf(snap, o)
 	if err != nil || st == nil {
 		return "", err
 	}
 	return string(fingerprint(st.Root, 1)), nil
+}
+
+// viewPrint describes the plan of a view.
+func (e *Engine) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, error) {
+	q, err := planner.ParseQuery("SELECT * FROM " + sql.QuoteIdent(v.Schema) + "." + sql.QuoteIdent(v.Name))
+	if err != nil {
+		return "", err
+	}
+	p, err := (&planner.Planner{Cat: snap, Session: e.frozenSession(v.SearchPath, nil)}).PlanQuery(q)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(planner.Canonical(p.Root), "\n"), nil
 }
 
 // renameJob commits the renaming of a job's object together with the rows of the

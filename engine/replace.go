@@ -221,23 +221,21 @@ func (r *replacement) relink(up *graph, refilled map[uint32]*job) (any bool) {
 // meanwhile wait for both.
 func (r *replacement) publish(up *graph, p *swapPlan, was map[uint32]*job, commit func() error) error {
 	e := r.eng
-	e.swapping.Lock()
-	defer e.swapping.Unlock()
-	e.swaps.Add(1)
-	defer e.swaps.Add(1)
-	if err := commit(); err != nil {
-		return err
-	}
-	e.cat.Publish(p.next)
-	name := jobName(r.view)
-	r.job.label.Store(&name)
-	r.job.creating.Store(false)
-	e.mu.Lock()
-	for id := range was {
-		e.jobs[id] = up.jobs[id]
-	}
-	e.mu.Unlock()
-	return nil
+	return e.swap(func() error {
+		if err := commit(); err != nil {
+			return err
+		}
+		e.cat.Publish(p.next)
+		name := jobName(r.view)
+		r.job.label.Store(&name)
+		r.job.creating.Store(false)
+		e.mu.Lock()
+		for id := range was {
+			e.jobs[id] = up.jobs[id]
+		}
+		e.mu.Unlock()
+		return nil
+	})
 }
 
 // back takes the graph to its last epoch, with the old jobs.

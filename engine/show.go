@@ -183,6 +183,11 @@ func (s *Session) showCreate(sh *sql.Show) func(*table) error {
 			return err
 		}
 		def := definition(o)
+		if tab, ok := o.(*catalog.Table); ok && def == "" && !snap.Builtin(tab.OID) {
+			def = catalog.TableDefinition(snap, tab, s.expr.SearchPath)
+		} else if _, ok := o.(*catalog.Index); ok && def == "" {
+			def, _ = catalog.IndexDefinition(snap, o.Header().OID, false)
+		}
 		if def == "" {
 			return pgerr.New(pgerr.WrongObjectType, "\"%s\" has no definition", sh.From.Name)
 		}

@@ -106,15 +106,20 @@ func (r *run) current(w *tableWrite, key []byte) ([]byte, error) {
 
 // duplicateKey is the error of a second row with a storage key.
 func duplicateKey(t *catalog.Table, c *vec.Chunk, i int) *pgerr.Error {
+	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"%s\"", t.PrimaryKey.Name).
+		WithDetail("Key %s already exists.", keyText(t, c, i))
+	e.Schema, e.Table, e.Constraint = t.Schema, t.Name, t.PrimaryKey.Name
+	return e
+}
+
+// keyText is the storage key of a row as errors show it: (a, b)=(1, 2).
+func keyText(t *catalog.Table, c *vec.Chunk, i int) string {
 	var names, vals []string
 	for _, k := range t.PrimaryKey.Columns {
 		names = append(names, sql.QuoteIdent(t.Columns[k].Name))
 		vals = append(vals, datumText(c.Cols[k], i))
 	}
-	e := pgerr.New(pgerr.UniqueViolation, "duplicate key value violates unique constraint \"%s\"", t.PrimaryKey.Name).
-		WithDetail("Key (%s)=(%s) already exists.", strings.Join(names, ", "), strings.Join(vals, ", "))
-	e.Schema, e.Table, e.Constraint = t.Schema, t.Name, t.PrimaryKey.Name
-	return e
+	return "(" + strings.Join(names, ", ") + ")=(" + strings.Join(vals, ", ") + ")"
 }
 
 // conflict is a row that has a key of a row about to be stored.

@@ -217,6 +217,9 @@ func (r *relationBinder) bind() error {
 func (r *relationBinder) column(c *sql.ColumnDef) error {
 	b := r.b
 	if catalog.ColumnIndex(r.columns, c.Name) >= 0 {
+		if r.altered != nil {
+			return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", c.Name, r.name)
+		}
 		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
 	}
 	if c.Type == nil {
@@ -337,7 +340,8 @@ func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
 		usedCols(x, used)
 		for k := range used {
 			if r.columns[k].Generated != "" || k == i {
-				return b.errAt(c.Generated, pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", r.columns[k].Name)
+				return pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", r.columns[k].Name).
+					WithDetail("A generated column cannot reference another generated column.")
 			}
 		}
 		if !immutable(x) {

@@ -137,6 +137,7 @@ func (b *binder) itemRow(it *rangeItem, level int, at sql.Node) (expr.Expr, erro
 		if it.cols[i].system {
 			continue
 		}
+		b.noteUse(&it.cols[i])
 		v := it.cols[i].value()
 		if c, ok := v.(*expr.Col); ok && level == 0 {
 			b.colAt[c] = colRef{b.at(at), it.name + "." + it.cols[i].name}

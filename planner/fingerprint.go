@@ -23,6 +23,9 @@ func nameless(n plan.Node) plan.Node {
 		c := *n
 		cols := make([]string, len(n.Cols))
 		for i, k := range n.Cols {
+			if n.Numbers != nil {
+				k = n.Numbers[k] - 1
+			}
 			cols[i] = fmt.Sprintf("%d %s", k, n.Out[i].Typ)
 		}
 		c.Name, c.Out = fmt.Sprintf("%d(%s)", n.Rel, strings.Join(cols, ", ")), unnamed(n.Out)

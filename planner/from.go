@@ -187,6 +187,7 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		it.schema = h.Schema
 	}
 	it.rel = rel
+	b.originate(it, h.OID)
 	if src, ok := rel.(*catalog.Source); ok {
 		in, err := b.sourceNode(src, n)
 		if err != nil {
@@ -240,9 +241,15 @@ func (b *binder) relation(name sql.Name, at sql.Node) (catalog.Relation, error) 
 func scanOf(rel catalog.Relation) *plan.Scan {
 	h := rel.Header()
 	n := &plan.Scan{Rel: h.OID, Name: h.Name}
+	moved := false
 	for i, c := range rel.Cols() {
 		n.Cols = append(n.Cols, i)
 		n.Out = append(n.Out, plan.Column{Name: c.Name, Typ: c.Type})
+		n.Numbers = append(n.Numbers, catalog.ColumnNumber(rel.Cols(), i))
+		moved = moved || n.Numbers[i] != i+1
+	}
+	if !moved {
+		n.Numbers = nil
 	}
 	switch r := rel.(type) {
 	case *catalog.Table:
@@ -306,6 +313,7 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 		it.schema = v.Schema
 	}
 	it.rel = v
+	b.originate(it, v.OID)
 	return &fromPart{node: &plan.Project{Input: n, Exprs: es, Out: out}, items: []*rangeItem{it}}, nil
 }
 

@@ -296,6 +296,7 @@ func (b *binder) usingColumn(items []*rangeItem, name, side string, te *sql.Join
 	case n > 1:
 		return nil, pgerr.New(pgerr.AmbiguousColumn, "common column name \"%s\" appears more than once in %s table", name, side)
 	}
+	b.noteUse(c)
 	return c, nil
 }
 

@@ -65,6 +65,10 @@ type scopeCol struct {
 	e     expr.Expr // nil: column index
 	// system columns are found by name but are not part of * or of the row.
 	system bool
+	// rel and at are the relation that the query names, and the position in it, of
+	// which this is a column; rel 0: of none. They are kept for pins only.
+	rel uint32
+	at  int
 }
 
 // value returns the column's expression over the row of its scope.
@@ -142,6 +146,7 @@ func (b *binder) column(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
 			return nil, err
 		}
 		if e != nil {
+			b.noteQualifier(sc, s, ref)
 			if level > 0 {
 				e = outward(e, level)
 				if o, ok := e.(*expr.Outer); ok {
@@ -186,6 +191,7 @@ func (b *binder) unqualified(s *scope, name string, ref *sql.ColumnRef) (expr.Ex
 	if found == nil {
 		return nil, nil
 	}
+	b.noteUse(found)
 	return found.value(), nil
 }
 
@@ -208,6 +214,7 @@ func (b *binder) qualified(s *scope, parts []string, ref *sql.ColumnRef) (expr.E
 	if found == nil {
 		return nil, b.noColumn(s, it.name, name, ref)
 	}
+	b.noteUse(found)
 	return found.value(), nil
 }
 
@@ -356,6 +363,7 @@ func (b *binder) star(sc *scope, ref *sql.ColumnRef) ([]namedExpr, error) {
 			if c.system {
 				continue
 			}
+			b.noteUse(c)
 			v := outward(c.value(), level)
 			if k, ok := v.(*expr.Col); ok {
 				b.colAt[k] = colRef{b.at(ref), b.displayName(sc, k.Index, c.name)}

@@ -46,8 +46,11 @@ type Scan struct {
 	Name string
 	Kind RelKind
 	Cols []int
-	Out  []Column
-	P    Props
+	// Numbers are the attnums of the relation's columns, by position; nil: position
+	// plus one.
+	Numbers []int
+	Out     []Column
+	P       Props
 	// Prefix holds constant values (or Params) for leading storage-key columns,
 	// and Lo/Hi inclusive bounds for the key column after them, when the filter
 	// above allows a point or range read. The filter stays above.

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/planner/plan"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// rewriter makes the rows of a table's new shape from its stored ones.
+type rewriter struct {
+	a       *alteration
+	ctx     expr.Ctx
+	progs   []*expr.Program // by column, over the stored row; nil: a column of it
+	gen     []*expr.Program // by column, over the new row; nil: none
+	apart   bool            // some value differs between rows that are equal by now
+	batch   *state.RowBatch
+	seen    map[string]bool // storage keys so far
+	kb, row []byte
+}
+
+func newRewriter(a *alteration, next *catalog.Snapshot) (*rewriter, error) {
+	w := &rewriter{a: a, batch: state.NewRowBatch(a.t.OID), progs: make([]*expr.Program, len(a.src)), gen: make([]*expr.Program, len(a.src))}
+	s := a.s.expr
+	a.fills.Sequences = s.Sequences
+	s.Sequences = &a.fills
+	w.ctx.Session = &s
+	if a.t.PrimaryKey != nil {
+		w.seen = map[string]bool{}
+	}
+	pl := &planner.Planner{Cat: next, Session: &s}
+	for i, src := range a.src {
+		e, generated := src.expr, false
+		var err error
+		if src.fill {
+			if e, generated, err = pl.ColumnFill(a.t, i); err != nil {
+				return nil, err
+			}
+		}
+		if e == nil {
+			continue
+		}
+		w.apart = w.apart || plan.IsVolatile(e)
+		p, err := expr.Compile(e)
+		if err != nil {
+			return nil, err
+		}
+		if generated {
+			w.gen[i] = p
+		} else {
+			w.progs[i] = p
+		}
+	}
+	return w, nil
+}
+
+// chunk returns the new rows of a chunk of stored ones.
+func (w *rewriter) chunk(c *vec.Chunk) (*vec.Chunk, error) {
+	if w.apart && c.Diff != nil {
+		each := vec.NewChunk(c.Types(), c.Rows)
+		for i := range c.Rows {
+			for range c.Weight(i) {
+				each.AppendFrom(c, i, 1)
+			}
+		}
+		c = each
+	}
+	out := vec.NewChunk(columnTypes(w.a.t.Columns), c.Rows)
+	out.Rows, out.Diff = c.Rows, c.Diff
+	for i, src := range w.a.src {
+		switch {
+		case w.progs[i] != nil:
+			v, err := w.progs[i].Eval(&w.ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			out.Cols[i].AppendRange(v, 0, c.Rows)
+		case w.gen[i] != nil:
+			for range c.Rows {
+				out.Cols[i].AppendNull()
+			}
+		default:
+			out.Cols[i].AppendRange(c.Cols[src.old], 0, c.Rows)
+		}
+	}
+	for i, p := range w.gen {
+		if p == nil {
+			continue
+		}
+		v, err := p.Eval(&w.ctx, out)
+		if err != nil {
+			return nil, err
+		}
+		col := vec.NewChunk(columnTypes(w.a.t.Columns[i:i+1]), c.Rows).Cols[0]
+		col.AppendRange(v, 0, c.Rows)
+		out.Cols[i] = col
+	}
+	return out, nil
+}
+
+// store adds new rows to the batch.
+func (w *rewriter) store(c *vec.Chunk) error {
+	t := w.a.t
+	for i := range c.Rows {
+		w.row = vec.AppendRow(w.row[:0], c, nil, i)
+		if t.PrimaryKey == nil {
+			w.batch.Add(w.row, c.Weight(i))
+			continue
+		}
+		w.kb = vec.AppendKey(w.kb[:0], c, t.PrimaryKey.Columns, nil, nil, i)
+		if w.seen[string(w.kb)] {
+			e := pgerr.New(pgerr.UniqueViolation, "could not create unique index \"%s\"", t.PrimaryKey.Name).
+				WithDetail("%s", "Key "+keyText(t, c, i)+" is duplicated.")
+			e.Schema, e.Table, e.Constraint = t.Schema, t.Name, t.PrimaryKey.Name
+			return e
+		}
+		w.seen[string(w.kb)] = true
+		w.batch.Put(w.kb, w.row)
+	}
+	return nil
+}
