@@ -104,7 +104,7 @@ func TestSystemRelations(t *testing.T) {
 			"[16388|2|2|t|f|t|3 1|3126 1978|0 0|100 0]"},
 		{"pg_index", "indkey indoption", "indexrelid", "16404", "[1|3]"},
 		{"pg_constraint", "oid contype conindid conkey connoinherit conbin", "conrelid", "16388",
-			"[16390|p|16390|{1}|t| 16391|u|16391|{3,1}|t| 16392|c|0||f|n > 0]"},
+			"[16390|p|16390|{1}|t| 16391|u|16391|{3,1}|t| 16392|c|0|{2}|f|n > 0]"},
 		{"pg_description", "classoid objsubid description", "objoid", "16388", "[1259|0|what was bought 1259|3|a note]"},
 		{"pg_depend", "classid refclassid refobjid deptype", "objid", "16402", "[1259|2615|2200|n 2618|1259|16402|i 2618|1259|16388|n]"},
 		{"pg_rewrite", "rulename ev_class", "oid", "16401", "[_RETURN|16401]"},
