@@ -73,6 +73,7 @@ func benchSQL(args []string) error {
 	mode := f.String("mode", "both", "oneoff, views or both")
 	runs := f.Int("runs", 5, "measured runs of a query; the median counts")
 	part := f.Float64("changes", 0.01, "share of the rows that change under a view")
+	shared := f.String("shared", "auto", "shared_arrangements of the views: auto, on or off")
 	batches := f.Int("batches", 10, "transactions that the changes come in")
 	format := f.String("format", "text", "text or json")
 	profile := f.String("cpuprofile", "", "`file` for a CPU profile of the measured part")
@@ -94,6 +95,9 @@ func benchSQL(args []string) error {
 		return err
 	}
 	defer stop()
+	if err := tpch.Exec(context.Background(), b.pair.Stream, "SET shared_arrangements = '"+strings.ReplaceAll(*shared, "'", "''")+"'"); err != nil {
+		return err
+	}
 	if *profile != "" {
 		w, err := os.Create(*profile)
 		if err != nil {
