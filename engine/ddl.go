@@ -319,8 +319,6 @@ func jobOptions(os []catalog.Option) (onError string, err error) {
 		switch o.Value {
 		case "dead_letter", "fail":
 			onError = o.Value
-		case "null":
-			return "", pgerr.Unsupported("on_error = 'null'", "Use 'dead_letter' or 'fail'.")
 		default:
 			return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for option \"on_error\": \"%s\"", o.Value).
 				WithHint("Available values: dead_letter, fail.")
