@@ -178,7 +178,11 @@ func (x *indexRel) definition(pretty bool) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(x.key(i))
+		text := x.key(i)
+		if k.Column < 0 && !pretty && strings.HasPrefix(text, "(") && !strings.HasPrefix(k.Expr, "CASE ") {
+			text = "(" + text + ")"
+		}
+		b.WriteString(text)
 		if k.Desc {
 			b.WriteString(" DESC")
 		}

@@ -249,6 +249,39 @@ func (m *modify) check(c *vec.Chunk) error {
 			}
 		}
 	}
+	return m.checkIndexes(c)
+}
+
+// checkIndexes refuses rows about to be stored for which the condition or an
+// expression of an index cannot be computed.
+func (m *modify) checkIndexes(c *vec.Chunk) error {
+	for _, ix := range m.d.Indexes {
+		rows := c
+		if ix.Where != nil {
+			p, err := expr.Compile(ix.Where)
+			if err != nil {
+				return err
+			}
+			sel, err := p.Filter(m.ec, c, nil)
+			if err != nil {
+				return err
+			}
+			if len(sel) < c.Rows {
+				rows = vec.NewChunk(c.Types(), len(sel))
+				for _, i := range sel {
+					rows.AppendFrom(c, int(i), 1)
+				}
+			}
+		}
+		for _, e := range ix.Exprs {
+			if rows.Rows == 0 {
+				break
+			}
+			if _, err := m.eval(e, rows); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

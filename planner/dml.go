@@ -37,7 +37,10 @@ type Mutation struct {
 	NotNull []int
 	// Checks are the table's checks in their order, over the new row; a row for
 	// which one is false is 23514.
-	Checks   []expr.Expr
+	Checks []expr.Expr
+	// Indexes are those of the table that compute something of the new row, which a
+	// row for which they fail must not be stored.
+	Indexes  []*IndexShape
 	Conflict *Conflict
 	// Returning are the columns to answer, nil without RETURNING: over the row as
 	// stored for INSERT, else over Source's row.
@@ -194,6 +197,16 @@ func (b *binder) constrain(m *Mutation) (*Mutation, error) {
 				return nil, err
 			}
 			m.Checks = append(m.Checks, e)
+		}
+		for _, ix := range b.p.Cat.Indexes(m.Table.OID) {
+			if ix.Columns() != nil && ix.Where == "" {
+				continue
+			}
+			s, err := b.p.BindIndex(ix)
+			if err != nil {
+				return nil, err
+			}
+			m.Indexes = append(m.Indexes, s)
 		}
 	}
 	return m, nil
