@@ -74,7 +74,7 @@ func benchSQL(args []string) error {
 	runs := f.Int("runs", 5, "measured runs of a query; the median counts")
 	part := f.Float64("changes", 0.01, "share of the rows that change under a view")
 	shared := f.String("shared", "auto", "shared_arrangements of the views: auto, on or off")
-	batches := f.Int("batches", 10, "transactions that the changes come in")
+	batches := f.Int("batches", 10, "transactions that the changes come in; the smaller they are, the more the fixed cost of a commit counts")
 	format := f.String("format", "text", "text or json")
 	profile := f.String("cpuprofile", "", "`file` for a CPU profile of the measured part")
 	if err := f.Parse(args); err != nil {
