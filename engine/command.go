@@ -268,29 +268,39 @@ func (s *Session) runPrepare(ctx context.Context, whole *statement, st *sql.Prep
 	return s.client.Statements().Put(&wire.NamedStatement{Name: st.Name, Text: whole.Text, Prepared: p, FromSQL: true, At: s.started})
 }
 
-// prepareExecute makes EXECUTE behave as the statement it names.
-func (s *Session) prepareExecute(ctx context.Context, p *prepared, st *sql.Execute) error {
+// executed returns the prepared statement that an EXECUTE names (nil: none that
+// was analysed) and its arguments.
+func (s *Session) executed(p *prepared, st *sql.Execute) (*prepared, []types.Datum, error) {
 	ns, err := s.client.Statements().Get(st.Name)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	target, ok := ns.Prepared.(*prepared)
 	if !ok {
-		return nil
+		return nil, nil, nil
 	}
 	if len(st.Args) != len(target.params) {
-		return pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement \"%s\"", st.Name).
+		return nil, nil, pgerr.New(pgerr.SyntaxError, "wrong number of parameters for prepared statement \"%s\"", st.Name).
 			WithDetail("Expected %d parameters but got %d.", len(target.params), len(st.Args))
 	}
 	args := make([]types.Datum, len(st.Args))
 	for i, a := range st.Args {
 		e, err := s.planner(p.st, nil).BindConst(a, target.params[i])
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if args[i], err = expr.EvalConst(&expr.Ctx{Session: &s.expr}, e); err != nil {
-			return err
+			return nil, nil, err
 		}
+	}
+	return target, args, nil
+}
+
+// prepareExecute makes EXECUTE behave as the statement it names.
+func (s *Session) prepareExecute(_ context.Context, p *prepared, st *sql.Execute) error {
+	target, args, err := s.executed(p, st)
+	if err != nil || target == nil {
+		return err
 	}
 	p.cols, p.wholeTag = target.cols, true
 	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -21,10 +22,12 @@ const dmlRetries = 50
 // writing is a statement that changes tables: an INSERT, UPDATE or DELETE (main),
 // or a query whose WITH has some.
 type writing struct {
-	cat   *catalog.Snapshot // that it was planned with
-	with  []*planner.Mutation
-	main  *planner.Mutation
-	query plan.Node
+	cat *catalog.Snapshot // that it was planned with
+	// measure takes the time of the plan that yields the rows.
+	measure *exec.Measure
+	with    []*planner.Mutation
+	main    *planner.Mutation
+	query   plan.Node
 }
 
 func (w *writing) verb() string {
@@ -149,6 +152,7 @@ func bindDML(d *planner.Mutation, ts []types.T, args []types.Datum) (*planner.Mu
 func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64, error) {
 	r := s.newRun(ctx)
 	defer r.close()
+	r.measure = w.measure
 	if r.cat != w.cat {
 		return nil, 0, errStalePlan
 	}

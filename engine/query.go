@@ -26,6 +26,8 @@ type run struct {
 	ctx  context.Context
 	// own holds the transaction's uncommitted rows by relation.
 	own map[uint32]*tableWrite
+	// measure takes the time of the next plan that is run.
+	measure *exec.Measure
 	// with and given serve a statement whose parts read one another: the mutations
 	// of its WITH, and the rows that have been made, by plan.RelGiven number.
 	with  []*planner.Mutation
@@ -77,8 +79,10 @@ func (r *run) freeze() {
 // execute runs a bound plan; out borrows the chunks.
 func (r *run) execute(root plan.Node, out exec.Emit) (err error) {
 	defer limited(&err)
+	m := r.measure
+	r.measure = nil
 	tree, err := exec.Build(root, &exec.BuildCtx{
-		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, ChunkRows: r.s.eng.cfg.ChunkRows,
+		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, Measure: m, ChunkRows: r.s.eng.cfg.ChunkRows,
 		RunSub: r.execute, Budget: queryBudget, Interrupt: func() error { return canceled(r.ctx) },
 	})
 	if err != nil {
@@ -95,7 +99,9 @@ func (r *run) execute(root plan.Node, out exec.Emit) (err error) {
 			return errors.New("engine: a one-off plan has an exchange")
 		}
 		// ErrDone concerns this input alone: nobody wants more of it.
+		tree.Reading(i)
 		err := r.scan(scan, func(c *vec.Chunk) error { return tree.Push(i, c) })
+		tree.Reading(-1)
 		if err != nil && !errors.Is(err, exec.ErrDone) {
 			return err
 		}
@@ -234,7 +240,7 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	if whole && len(s.Prefix) == len(key) && lo != nil {
 		return r.getRow(rel, ts, lo, own, narrow)
 	}
-	if own == nil && whole && lo == nil {
+	if own == nil && whole && lo == nil && hi == nil {
 		t := colcache.Table{ID: rel, Types: ts, Bag: form == formBag}
 		return r.s.eng.cols.Scan(r.snap, t, s.Cols, f)
 	}

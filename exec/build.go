@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -37,6 +38,8 @@ type BuildCtx struct {
 	// Stored reads relations, for joins that look rows up; nil: they keep the rows
 	// of both sides, which all are fed.
 	Stored Stored
+	// Measure, when not nil, takes the time of a one-off query's operators.
+	Measure *Measure
 	// Batch marks a one-off query: no input takes rows away, there is a single
 	// Seal and no state is saved.
 	Batch bool
@@ -89,6 +92,9 @@ type treeNode struct {
 	sealed bool
 	loop   *loop // the innermost recursion whose base or step the node is in
 	path   *loop // the recursion whose rows reach the node through its step
+
+	// What has come out of a node of a stream, and the memory of its state.
+	rows, batches, state atomic.Int64
 }
 
 // starter is implemented by operators that emit without input.
@@ -112,6 +118,9 @@ func Build(root plan.Node, ctx *BuildCtx) (*Tree, error) {
 	t.root, err = t.build(root, nil, 0, nil)
 	if err != nil {
 		return nil, err
+	}
+	if ctx.Measure != nil {
+		ctx.Measure.reset(t.nodes)
 	}
 	return t, nil
 }
@@ -161,6 +170,7 @@ func (t *Tree) wire(n *treeNode) {
 			}
 			return t.ctx.Out(c)
 		}
+		t.count(n, -1)
 		n.pass = func(Watermark) error { return nil }
 		return
 	}
@@ -171,6 +181,7 @@ func (t *Tree) wire(n *treeNode) {
 		if t.ctx.Check {
 			n.emit = checkedEmit(n.plan, n.emit)
 		}
+		t.count(n, n.parent.id)
 	}()
 	// The parent's operator is made after its children, hence the indirection.
 	up := n.parent
@@ -181,6 +192,28 @@ func (t *Tree) wire(n *treeNode) {
 		return up.op.Push(n.side, c, up.emit)
 	}
 	n.pass = func(w Watermark) error { return up.op.Advance(n.side, w, up.pass, up.emit) }
+}
+
+// count makes a node count what it emits to another.
+func (t *Tree) count(n *treeNode, to int) {
+	switch {
+	case t.ctx.Measure != nil:
+		n.emit = t.ctx.Measure.emit(n.id, to, n.emit)
+	case !t.ctx.Batch:
+		emit := n.emit
+		n.emit = func(c *vec.Chunk) error {
+			n.rows.Add(int64(c.Rows))
+			n.batches.Add(1)
+			return emit(c)
+		}
+	}
+}
+
+// Counts returns how many rows and chunks operator op has emitted and how many
+// bytes its state took at the last StateBytes. It may be asked at any time.
+func (t *Tree) Counts(op int) (rows, batches, state int64) {
+	n := t.nodes[op]
+	return n.rows.Load(), n.batches.Load(), n.state.Load()
 }
 
 // interruptible asks before each chunk whether the query is to end.
@@ -281,7 +314,7 @@ func (t *Tree) InputOrder() []int {
 func (t *Tree) Start() error {
 	for _, n := range t.post {
 		if s, ok := n.op.(starter); ok {
-			if err := s.Start(n.emit); err != nil && err != ErrDone {
+			if err := t.measured(n, func() error { return s.Start(n.emit) }); err != nil && err != ErrDone {
 				return err
 			}
 		}
@@ -314,7 +347,7 @@ func (t *Tree) end(n *treeNode) error {
 	for !n.done {
 		n.done = true
 		if n.op != nil {
-			if err := n.op.Seal(0, n.emit); err != nil && err != ErrDone {
+			if err := t.measured(n, func() error { return n.op.Seal(0, n.emit) }); err != nil && err != ErrDone {
 				return err
 			}
 			n.sealed = true
@@ -324,7 +357,7 @@ func (t *Tree) end(n *treeNode) error {
 			return nil
 		}
 		if e, ok := up.op.(ender); ok && t.context(up).Batch {
-			if err := e.EndInput(n.side, up.emit); err != nil && err != ErrDone {
+			if err := t.measured(up, func() error { return e.EndInput(n.side, up.emit) }); err != nil && err != ErrDone {
 				return err
 			}
 		}
@@ -345,7 +378,7 @@ func (t *Tree) Seal(e types.Epoch) error {
 		if n.op == nil || n.sealed || t.ctx.Batch && n.path != nil {
 			continue // the path of a recursion is sealed by its operator
 		}
-		if err := n.op.Seal(e, n.emit); err != nil && err != ErrDone {
+		if err := t.measured(n, func() error { return n.op.Seal(e, n.emit) }); err != nil && err != ErrDone {
 			return err
 		}
 		n.sealed = t.ctx.Batch
@@ -382,7 +415,9 @@ func (t *Tree) StateBytes() int {
 	sum := 0
 	for _, n := range t.nodes {
 		if s, ok := n.op.(Stateful); ok {
-			sum += s.StateBytes()
+			b := s.StateBytes()
+			n.state.Store(int64(b))
+			sum += b
 		}
 	}
 	return sum

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -46,6 +47,15 @@ type Inbox struct {
 	paused  bool
 	stopped bool
 	waiting bool // the task waits for a message
+	held    time.Duration
+}
+
+// Held returns how long producers have waited in all because their edges were
+// full.
+func (b *Inbox) Held() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
 }
 
 // Edge is one producer's queue into an inbox.
@@ -105,8 +115,8 @@ func (e *Edge) Send(m Message) error {
 	b := e.in
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for m.Chunk != nil && e.rows >= edgeRowsMax && !b.stopped {
-		e.space.Wait()
+	if m.Chunk != nil && e.rows >= edgeRowsMax {
+		e.awaitSpace()
 	}
 	if b.stopped {
 		return ErrStopped

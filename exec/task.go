@@ -2,6 +2,8 @@ package exec
 
 import (
 	"runtime/debug"
+	"sync/atomic"
+	"time"
 
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/pgerr"
@@ -43,7 +45,12 @@ type Task struct {
 	TaskSpec
 	broken bool
 	done   chan struct{}
+	busy   atomic.Int64 // ns
 }
+
+// Busy returns the time the task has not waited for messages. It may be asked at
+// any time.
+func (t *Task) Busy() time.Duration { return time.Duration(t.busy.Load()) }
 
 // StartTask starts a task. It ends when its inbox is stopped.
 func StartTask(s TaskSpec) *Task {
@@ -66,8 +73,10 @@ func (t *Task) run() {
 		if !ok {
 			return
 		}
+		began := time.Now()
 		if m.Barrier != nil {
 			t.barrier(m.Barrier)
+			t.busy.Add(int64(time.Since(began)))
 			continue
 		}
 		if !t.broken {
@@ -76,6 +85,7 @@ func (t *Task) run() {
 		if m.Pool != nil && m.Chunk != nil {
 			m.Pool.Put(m.Chunk)
 		}
+		t.busy.Add(int64(time.Since(began)))
 	}
 }
 

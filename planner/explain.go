@@ -14,23 +14,21 @@ import (
 // Streaming plans also show what is known of each stream, what each operator keeps
 // and a warning where that or a change is costly; bytes estimates the sizes of
 // relations and may be nil.
-func Explain(n plan.Node, bytes func(rel uint32) int64) []string {
+func Explain(n plan.Node, bytes func(rel uint32) int64) *Explained {
 	e := &explainer{est: &estimator{bytes: bytes, rows: map[plan.Node]float64{}}}
 	switch n.(type) {
 	case *plan.Materialize, *plan.Sink:
 		e.stream = true
 	}
-	e.node(n, "", "")
-	return e.lines
+	return e.node(n)
 }
 
 type explainer struct {
 	stream bool
 	est    *estimator
-	lines  []string
 }
 
-func (e *explainer) node(n plan.Node, first, rest string) {
+func (e *explainer) node(n plan.Node) *Explained {
 	title, details := describe(n)
 	if e.stream {
 		title += e.props(n)
@@ -39,13 +37,11 @@ func (e *explainer) node(n plan.Node, first, rest string) {
 			details = append(details, w)
 		}
 	}
-	e.lines = append(e.lines, first+title)
-	for _, d := range details {
-		e.lines = append(e.lines, rest+"  "+d)
-	}
+	x := &Explained{Of: n, Title: title, Details: details}
 	for _, c := range n.Children() {
-		e.node(c, rest+"  ->  ", rest+"      ")
+		x.Inputs = append(x.Inputs, e.node(c))
 	}
+	return x
 }
 
 // props names what comes out of a node, and its key.

@@ -11,9 +11,7 @@ import (
 // description exactly when the state of one fits the other: relations by number,
 // columns by position and type. Renaming changes nothing.
 func Canonical(n plan.Node) []string {
-	e := &explainer{}
-	e.node(plan.Rewrite(n, nameless), "", "")
-	return e.lines
+	return (&explainer{}).node(plan.Rewrite(n, nameless)).Lines()
 }
 
 // nameless returns the node without the names of relations and columns.

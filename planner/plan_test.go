@@ -88,7 +88,7 @@ func explain(c *catalog.Catalog, mode, text string) string {
 			if err != nil {
 				return describeError(err)
 			}
-			return strings.Join(Explain(r.Root, nil), "\n") + "\n"
+			return strings.Join(Explain(r.Root, nil).Lines(), "\n") + "\n"
 		}
 		r, err := p.PlanQuery(s)
 		if err != nil {
@@ -98,7 +98,7 @@ func explain(c *catalog.Catalog, mode, text string) string {
 		for _, c := range r.Columns {
 			cols = append(cols, c.Name+" "+c.Typ.String())
 		}
-		out := strings.Join(Explain(r.Root, nil), "\n") + "\n"
+		out := strings.Join(Explain(r.Root, nil).Lines(), "\n") + "\n"
 		if mode == "types" {
 			out = strings.Join(cols, ", ") + "\n"
 			for i, t := range r.ParamTypes {
@@ -141,7 +141,7 @@ func describeError(err error) string {
 }
 
 func describeDML(m *Mutation) string {
-	out := strings.Join(Explain(m.Source, nil), "\n") + "\n"
+	out := strings.Join(Explain(m.Source, nil).Lines(), "\n") + "\n"
 	for i, c := range m.Checks {
 		out += fmt.Sprintf("Check %s: %s\n", m.Table.Checks[i].Name, exprText(c, m.RowSchema()))
 	}

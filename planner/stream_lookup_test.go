@@ -23,7 +23,7 @@ func lookupOf(t *testing.T, c *catalog.Catalog, query string, settings map[strin
 		t.Fatal(err)
 	}
 	var out []string
-	for _, l := range Explain(s.Root, nil) {
+	for _, l := range Explain(s.Root, nil).Lines() {
 		if _, d, ok := strings.Cut(l, "Lookup: "); ok {
 			out = append(out, d)
 		}

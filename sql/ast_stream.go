@@ -35,6 +35,13 @@ type Check struct {
 	Limit int64
 }
 
+// RunningView is MATERIALIZED VIEW name behind EXPLAIN: the dataflow of a view that
+// there is.
+type RunningView struct {
+	At
+	Name Name
+}
+
 // Subscribe is SUBSCRIBE [TO] relation or (query) [WITH (...)] [AS OF expr] [UP
 // TO expr].
 type Subscribe struct {
@@ -51,9 +58,10 @@ type Cancel struct {
 	Jobs []string
 }
 
-func (*Show) stmtNode()      {}
-func (*Describe) stmtNode()  {}
-func (*Flush) stmtNode()     {}
-func (*Check) stmtNode()     {}
-func (*Subscribe) stmtNode() {}
-func (*Cancel) stmtNode()    {}
+func (*Show) stmtNode()        {}
+func (*Describe) stmtNode()    {}
+func (*Flush) stmtNode()       {}
+func (*Check) stmtNode()       {}
+func (*RunningView) stmtNode() {}
+func (*Subscribe) stmtNode()   {}
+func (*Cancel) stmtNode()      {}

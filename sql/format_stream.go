@@ -25,6 +25,8 @@ func (f *formatter) streamStmt(s Stmt) bool {
 		f.show(v)
 	case *Describe:
 		f.w("DESCRIBE ", QuoteName(v.Name))
+	case *RunningView:
+		f.w("MATERIALIZED VIEW ", QuoteName(v.Name))
 	case *Check:
 		f.w("CHECK MATERIALIZED VIEW ", QuoteName(v.Name))
 		if v.Limit >= 0 {

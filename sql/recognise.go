@@ -22,14 +22,19 @@ const (
 	flushStatement
 	cancelStatement
 	checkStatement
+	runningView
 )
 
 // recognise tells by its leading words who reads a statement. A statement that
 // PostgreSQL's grammar takes must never be recognised as ours, else our words
 // would be reserved.
 func recognise(t []token) statementKind {
-	if k := leading(t[explainHead(t):]); k != nativeStatement {
+	head := explainHead(t)
+	if k := leading(t[head:]); k != nativeStatement {
 		return k
+	}
+	if head > 0 && isWords(t, head, "materialized", "view") {
+		return runningView
 	}
 	for i := range t {
 		if t[i].kind != tokWord {

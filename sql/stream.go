@@ -75,7 +75,7 @@ func (r *reader) explained(kind statementKind) (Stmt, *pgerr.Error) {
 		return nil, e
 	}
 	switch out.Stmt.(type) {
-	case *CreateMaterializedView, *CreateSink, *CreateTable, *Subscribe:
+	case *CreateMaterializedView, *CreateSink, *CreateTable, *Subscribe, *RunningView:
 		return out, nil
 	}
 	return nil, r.fail(0)
@@ -107,6 +107,12 @@ func (r *reader) statement(kind statementKind) (Stmt, *pgerr.Error) {
 		return r.show()
 	case describeStatement:
 		return r.describe()
+	case runningView:
+		n, i, e := r.name(2)
+		if e != nil {
+			return nil, e
+		}
+		return &RunningView{r.at(0), n}, r.done(i)
 	case checkStatement:
 		return r.check()
 	case flushStatement:
