@@ -157,6 +157,10 @@ func (s *Store) checkFormat() error {
 func (s *Store) recover() error {
 	s.space.init(s)
 	s.popt = s.pebbleOptions(s.space.patient(s.fs))
+	epoch, manifest := s.readMark()
+	if err := s.checkManifest(manifest); err != nil {
+		return err
+	}
 	db, err := pebble.Open(s.path(dbDir), s.popt)
 	if err != nil {
 		return err
@@ -166,7 +170,7 @@ func (s *Store) recover() error {
 	if err := s.loadEpoch(); err != nil {
 		return err
 	}
-	if err := s.checkMark(); err != nil {
+	if err := s.startMark(epoch); err != nil {
 		return err
 	}
 	if err := s.loadJobs(named); err != nil {

@@ -253,7 +253,7 @@ func TestLostFiles(t *testing.T) {
 		}
 		return fs
 	}
-	spare := regexp.MustCompile(`LOCK|OPTIONS|ballast|MARK|marker`) // what is made anew, or without contents
+	spare := regexp.MustCompile(`LOCK|OPTIONS|ballast|MARK|format-version`) // what is made anew
 	tried := 0
 	for _, dir := range []string{"data", "data/db", "data/log"} {
 		names, err := full().List(dir)
@@ -285,6 +285,26 @@ func TestLostFiles(t *testing.T) {
 	}
 	if tried < 6 {
 		t.Errorf("only %d files", tried)
+	}
+	// A manifest that is cut, and one that is gone with what names it.
+	for _, part := range []string{"MANIFEST", "marker.manifest"} {
+		fs := full()
+		path := findFile(t, fs, "data/db", part)
+		b, err := vfs.ReadFile(fs, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fs.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if part == "MANIFEST" {
+			if err := vfs.WriteFile(fs, "data/db", fs.PathBase(path), b[:len(b)/2]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := readAll(fs); pgerr.CodeOf(err) != pgerr.DataCorrupted || !strings.Contains(err.Error(), "lost commits: manifest") {
+			t.Errorf("%s: %v", part, err)
+		}
 	}
 	// A log that is damaged where commits are.
 	fs := full()
