@@ -386,3 +386,38 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 		}
 	}
 }
+
+// TestForUpdateConflicts: a transaction that has read a row FOR UPDATE does not
+// commit after another one has changed the row; plain reads do not matter.
+func TestForUpdateConflicts(t *testing.T) {
+	e := open(t, config(t.TempDir()))
+	a, b := connect(t, e), connect(t, e)
+	a.exec("CREATE TABLE k (id int PRIMARY KEY, n int)")
+	a.exec("CREATE TABLE bag (n int)")
+	a.exec("CREATE TABLE log (x int)")
+	a.exec("INSERT INTO k VALUES (1, 1), (2, 2)")
+	a.exec("INSERT INTO bag VALUES (1), (2)")
+	for _, x := range []struct {
+		read, change string
+		conflict     bool
+	}{
+		{"SELECT * FROM k WHERE id = 1 FOR UPDATE", "UPDATE k SET n = n + 1 WHERE id = 1", true},
+		{"SELECT * FROM k WHERE id = 1 FOR UPDATE", "UPDATE k SET n = n + 1 WHERE id = 2", false},
+		{"SELECT * FROM k WHERE id = 1", "UPDATE k SET n = n + 1 WHERE id = 1", false},
+		{"SELECT k.id FROM k JOIN bag ON bag.n = k.id FOR SHARE OF bag", "UPDATE bag SET n = 5 WHERE n = 2", true},
+		{"SELECT k.id FROM k JOIN bag ON bag.n = k.id FOR SHARE OF k", "UPDATE bag SET n = 6 WHERE n = 5", false},
+		{"SELECT id FROM k WHERE id = 2 FOR UPDATE", "DELETE FROM k WHERE id = 2", true},
+	} {
+		a.exec("BEGIN")
+		a.query(x.read)
+		a.exec("INSERT INTO log VALUES (1)")
+		b.exec("%s", x.change)
+		err := a.try("COMMIT")
+		if x.conflict && pgerr.CodeOf(err) != pgerr.SerializationFailure || !x.conflict && err != nil {
+			t.Errorf("%s, then %s: %v", x.read, x.change, err)
+		}
+	}
+	if got := b.query("SELECT count(*) FROM log"); got[0] != "3" {
+		t.Errorf("%s transactions committed", got[0])
+	}
+}

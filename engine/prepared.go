@@ -24,6 +24,7 @@ type prepared struct {
 	cat   *catalog.Snapshot
 	query *planner.Query
 	dml   *planner.Mutation
+	locks []planner.RowLock // of a query FOR UPDATE
 	// point is the compiled form of query if it reads by a whole key; made at the
 	// second execution, since most statements have only one.
 	point *pointRead
@@ -84,10 +85,11 @@ func (p *prepared) analyse(ctx context.Context) error {
 	p.cat = s.eng.cat.Current()
 	switch st := p.st.Stmt.(type) {
 	case *sql.Select:
-		q, err := s.planner(p.st, p.params).PlanQuery(st)
+		q, locks, err := s.planQuery(p.st, p.params, st)
 		if err != nil {
 			return err
 		}
+		p.locks = locks
 		p.point, p.spare, p.runs = nil, nil, 0
 		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
 		return nil
@@ -109,6 +111,15 @@ func (p *prepared) analyse(ctx context.Context) error {
 		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
 	}
 	return s.command(ctx, p)
+}
+
+// planQuery plans a query, with what it locks.
+func (s *Session) planQuery(st *statement, params []types.T, q *sql.Select) (*planner.Query, []planner.RowLock, error) {
+	if len(q.Locks) > 0 {
+		return s.planner(st, params).PlanLocking(q)
+	}
+	p, err := s.planner(st, params).PlanQuery(q)
+	return p, nil, err
 }
 
 func takesParams(st sql.Stmt) bool {
@@ -270,6 +281,9 @@ func (o *portal) tryStart(ctx context.Context) error {
 		res, _, err := p.s.runWriting(ctx, p.writing(ctx), o.args)
 		o.rows, o.tag = once(res), p.queryTag
 		return err
+	case p.locks != nil:
+		defer cancel()
+		return p.lockRows(ctx, o)
 	case p.query != nil:
 		if p.runs++; p.runs == 2 {
 			p.point = newPointRead(p.cat, p.query.Root, p.params)
