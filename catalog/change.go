@@ -109,6 +109,8 @@ func (s *Snapshot) checkNew(o Object) error {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
 		}
 		return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", h.Name)
+	} else if f, ok := o.(*Function); ok && s.others[otherKey{o.Kind(), h.Schema, keyName(f)}] != nil {
+		return pgerr.New(pgerr.DuplicateFunction, "function \"%s\" already exists with same argument types", h.Name)
 	} else if s.others[otherKey{o.Kind(), h.Schema, h.Name}] != nil {
 		return pgerr.New(pgerr.DuplicateObject, "%s \"%s\" already exists", o.Kind(), h.Name)
 	}
@@ -135,7 +137,7 @@ func (s *Snapshot) applyDrop(oid uint32) error {
 		for i, u := range users {
 			lines[i] = strings.Join(dependence(u, o), "\n")
 		}
-		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because other objects depend on it", o.Kind(), h.Name).
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", Described(o)).
 			WithDetail("%s", strings.Join(lines, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
@@ -149,7 +151,7 @@ func (s *Snapshot) applyDrop(oid uint32) error {
 
 // dependence tells in lines why u needs o: through which columns, if o is a type.
 func dependence(u, o Object) []string {
-	what := o.Kind().String() + " " + o.Header().Name
+	what := Described(o)
 	var lines []string
 	var cols []Column
 	switch x := u.(type) {
@@ -175,7 +177,7 @@ func dependence(u, o Object) []string {
 		}
 	}
 	if lines == nil {
-		lines = []string{fmt.Sprintf("%s %s depends on %s", u.Kind(), u.Header().Name, what)}
+		lines = []string{fmt.Sprintf("%s depends on %s", Described(u), what)}
 	}
 	return lines
 }

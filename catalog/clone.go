@@ -42,6 +42,9 @@ func Clone(o Object) Object {
 	case *Sequence:
 		c := *o
 		return &c
+	case *Function:
+		c := *o
+		return &c
 	case *Connection:
 		c := *o
 		return &c

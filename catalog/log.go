@@ -147,6 +147,8 @@ func newObject(k Kind) Object {
 		return &Connection{}
 	case KindType:
 		return &Type{}
+	case KindFunction:
+		return &Function{}
 	}
 	return nil
 }

@@ -33,9 +33,10 @@ const (
 	KindVirtual // a catalog table
 	KindSequence
 	KindType
+	KindFunction
 )
 
-var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table", "sequence", "type"}
+var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table", "sequence", "type", "function"}
 
 // String returns the kind as messages and DROP have it.
 func (k Kind) String() string { return kindNames[k] }
@@ -43,7 +44,7 @@ func (k Kind) String() string { return kindNames[k] }
 // Relation reports whether objects of this kind share the namespace of
 // relations, in which a name is unique in its schema.
 func (k Kind) Relation() bool {
-	return k != KindSchema && k != KindSecret && k != KindConnection && k != KindType
+	return k != KindSchema && k != KindSecret && k != KindConnection && k != KindType && k != KindFunction
 }
 
 // Readable reports whether objects of this kind may stand in FROM.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -84,7 +85,7 @@ func udtName(t types.T) string {
 func procDefs() []def {
 	return []def{
 		{"pg_catalog.pg_proc", "oid proname pronamespace proowner prolang procost prorows provariadic prokind proisstrict proretset " +
-			"provolatile proparallel pronargs pronargdefaults prorettype proargtypes prosrc", fillProc},
+			"provolatile proparallel pronargs pronargdefaults prorettype proargtypes prosrc proallargtypes proargmodes proargnames", fillProc},
 		{"pg_catalog.pg_aggregate", "aggfnoid aggkind aggnumdirectargs aggfinalmodify aggmfinalmodify", func(_ *Context, r *rows) {
 			for _, f := range functions() {
 				if f.kind == 'a' {
@@ -100,7 +101,7 @@ func procDefs() []def {
 	}
 }
 
-func fillProc(_ *Context, r *rows) {
+func fillProc(c *Context, r *rows) {
 	for _, f := range dataLines("iofuncs", " ") {
 		var args []int64
 		for _, a := range f[5:] {
@@ -108,7 +109,8 @@ func fillProc(_ *Context, r *rows) {
 				args = append(args, int64(atoi(a)))
 			}
 		}
-		r.add(atoi(f[0]), f[1], 11, 10, 12, 1, 0, 0, "f", f[4] == "t", false, f[3], "s", len(args), 0, atoi(f[2]), vector(args...), f[1])
+		r.add(atoi(f[0]), f[1], 11, 10, 12, 1, 0, 0, "f", f[4] == "t", false, f[3], "s", len(args), 0, atoi(f[2]), vector(args...), f[1],
+			nil, nil, nil)
 	}
 	for _, f := range functions() {
 		args := make([]int64, len(f.args))
@@ -123,8 +125,64 @@ func fillProc(_ *Context, r *rows) {
 			variadic = procType(f.args[len(f.args)-1])
 		}
 		r.add(f.oid, f.name, 11, 10, 12, 1, rows, variadic, f.kind, f.strict, f.set,
-			[]byte{'i', 's', 'v'}[f.volatility], "s", len(args), f.optional, procType(f.ret), vector(args...), f.name)
+			[]byte{'i', 's', 'v'}[f.volatility], "s", len(args), f.optional, procType(f.ret), vector(args...), f.name,
+			nil, nil, nil)
 	}
+	for _, f := range All[*Function](c.Snapshot) {
+		fillUserProc(c, r, f)
+	}
+}
+
+// fillUserProc is the row of a function of CREATE FUNCTION.
+func fillUserProc(c *Context, r *rows, f *Function) {
+	args := make([]int64, len(f.Params))
+	var all, modes, names []types.Datum
+	variadic, optional, setRows := uint32(0), 0, 0
+	add := func(mode string, col Column) {
+		all, modes, names = append(all, int64(col.Type.OID())), append(modes, types.Datum(mode)), append(names, types.Datum(col.Name))
+	}
+	for i, p := range f.Params {
+		args[i] = int64(p.Column.Type.OID())
+		mode := "i"
+		if p.Out {
+			mode = "b"
+		}
+		if p.Variadic {
+			mode, variadic = "v", p.Column.Type.ElemType().OID()
+		}
+		if p.Column.Default != "" {
+			optional++
+		}
+		add(mode, p.Column)
+	}
+	outs := f.Columns
+	mode := "t"
+	if !f.Table {
+		outs, mode = f.outOnly(), "o"
+	}
+	for _, col := range outs {
+		add(mode, col)
+	}
+	if f.Set {
+		setRows = 1000
+	}
+	if len(outs) == 0 { // then proargtypes says it all
+		all = nil
+		if !slices.ContainsFunc(f.Params, func(p Param) bool { return p.Out || p.Variadic }) {
+			modes = nil
+		}
+		if !slices.ContainsFunc(f.Params, func(p Param) bool { return p.Column.Name != "" }) {
+			names = nil
+		}
+	}
+	array := func(ds []types.Datum) any {
+		if ds == nil {
+			return nil
+		}
+		return types.ArrayDatum(ds)
+	}
+	r.add(f.OID, f.Name, c.Snapshot.Schema(f.Schema).OID, 10, 14, 100, setRows, variadic, "f", f.Strict, f.Set, f.Volatility, "u", len(args), optional,
+		f.Returns.Type.Base().OID(), vector(args...), f.Body, array(all), array(modes), array(names))
 }
 
 func specificName(f *function) string {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -17,7 +18,8 @@ type Snapshot struct {
 	next      uint32 // the lowest OID never given out
 	byOID     map[uint32]Object
 	relations map[string]map[string]Object // schema, name
-	others    map[otherKey]Object          // schemas, secrets, connections
+	others    map[otherKey]Object          // schemas, secrets, connections, types; functions by signature
+	functions map[otherKey][]*Function     // by name
 	users     map[uint32][]uint32          // OID -> OIDs of objects that depend on it
 	builtin   map[uint32]bool
 }
@@ -32,7 +34,7 @@ type otherKey struct {
 // written to the log.
 func New(builtin ...Object) *Snapshot {
 	s := &Snapshot{next: FirstOID, byOID: map[uint32]Object{}, relations: map[string]map[string]Object{},
-		others: map[otherKey]Object{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}}
+		others: map[otherKey]Object{}, functions: map[otherKey][]*Function{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}}
 	base := []Object{
 		&Schema{Head{OID: PgCatalogOID, Name: "pg_catalog", Owner: "streamdb", Comment: "system catalog schema"}},
 		&Schema{Head{OID: PublicOID, Name: "public", Owner: "streamdb", Comment: "standard public schema"}},
@@ -60,7 +62,11 @@ func (s *Snapshot) add(o Object) {
 		}
 		m[h.Name] = o
 	} else {
-		s.others[otherKey{o.Kind(), h.Schema, h.Name}] = o
+		s.others[otherKey{o.Kind(), h.Schema, keyName(o)}] = o
+	}
+	if f, ok := o.(*Function); ok {
+		k := otherKey{KindFunction, f.Schema, f.Name}
+		s.functions[k] = append(slices.Clip(s.functions[k]), f)
 	}
 	for _, d := range o.Dependencies() {
 		s.users[d] = append(s.users[d], h.OID)
@@ -75,7 +81,11 @@ func (s *Snapshot) remove(o Object) {
 	if o.Kind().Relation() {
 		delete(s.relations[h.Schema], h.Name)
 	} else {
-		delete(s.others, otherKey{o.Kind(), h.Schema, h.Name})
+		delete(s.others, otherKey{o.Kind(), h.Schema, keyName(o)})
+	}
+	if f, ok := o.(*Function); ok {
+		k := otherKey{KindFunction, f.Schema, f.Name}
+		s.functions[k] = slices.DeleteFunc(slices.Clone(s.functions[k]), func(g *Function) bool { return g.OID == f.OID })
 	}
 	for _, d := range o.Dependencies() {
 		s.users[d] = without(s.users[d], h.OID)
@@ -96,7 +106,7 @@ func without(list []uint32, x uint32) []uint32 {
 func (s *Snapshot) clone() *Snapshot {
 	n := &Snapshot{Version: s.Version + 1, next: s.next, builtin: s.builtin,
 		byOID: make(map[uint32]Object, len(s.byOID)+1), relations: make(map[string]map[string]Object, len(s.relations)),
-		others: make(map[otherKey]Object, len(s.others)), users: make(map[uint32][]uint32, len(s.users))}
+		others: make(map[otherKey]Object, len(s.others)), functions: maps.Clone(s.functions), users: make(map[uint32][]uint32, len(s.users))}
 	for k, v := range s.byOID {
 		n.byOID[k] = v
 	}

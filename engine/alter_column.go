@@ -73,7 +73,7 @@ func (a *alteration) readers(old int) ([]catalog.Object, error) {
 		if query == nil || a.cascade[d.Header().OID] {
 			continue
 		}
-		used, err := (&planner.Planner{Cat: snap, Session: &a.s.expr}).ColumnsRead(*query, path, a.t.OID)
+		used, err := (&planner.Planner{Cat: snap, Session: &a.s.expr, Of: functionOf(d)}).ColumnsRead(*query, path, a.t.OID)
 		if err != nil {
 			return nil, err
 		}
@@ -399,7 +399,7 @@ func (s *Session) followColumns(snap *catalog.Snapshot, d catalog.Object, oid ui
 	if query == nil {
 		return false, nil
 	}
-	pl := &planner.Planner{Cat: snap, Session: &s.expr}
+	pl := &planner.Planner{Cat: snap, Session: &s.expr, Of: functionOf(d)}
 	q := *query
 	if renamed {
 		q, err = pl.ColumnRenamed(q, path, oid)

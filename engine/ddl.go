@@ -84,7 +84,11 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.AlterEnum:
 		return "ALTER TYPE", func(context.Context, *planner.Planner) error { return s.alterEnum(st) }, nil
 	case *sql.CreateFunction:
-		return "", nil, pgerr.Unsupported("CREATE FUNCTION", "Write the expression in the view, or use a view.")
+		tag := "CREATE FUNCTION"
+		if st.Procedure {
+			tag = "CREATE PROCEDURE"
+		}
+		return tag, func(_ context.Context, pl *planner.Planner) error { return s.createFunction(pl, p.st, st) }, nil
 	case *sql.CreateSecret:
 		return "CREATE SECRET", func(context.Context, *planner.Planner) error { return s.createSecret(st) }, nil
 	case *sql.CreateConnection:
@@ -479,8 +483,18 @@ func (s *Session) drop(st *sql.Drop) error {
 	var oids []uint32 // the contents of a schema before it
 	named := map[uint32]bool{}
 	for _, t := range st.Targets {
-		o, err := s.dropTarget(snap, st.Kind, t.Name)
+		var o catalog.Object
+		var err error
+		if st.Kind == "function" || st.Kind == "routine" {
+			o, err = s.functionTarget(snap, t)
+		} else {
+			o, err = s.dropTarget(snap, st.Kind, t.Name)
+		}
 		if err != nil {
+			if st.IfExists && pgerr.CodeOf(err) == pgerr.UndefinedFunction {
+				s.notice("NOTICE", noFunctionNotice(err))
+				continue
+			}
 			if st.IfExists && missing(err) {
 				kind, name := st.Kind, t.Name.Name
 				if sc := t.Name.Schema; sc != "" && snap.Schema(sc) == nil {
@@ -553,7 +567,7 @@ func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool) {
 	switch len(also) {
 	case 0:
 	case 1:
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s %s", also[0].Kind(), also[0].Header().Name))
+		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s", catalog.Described(also[0])))
 	default:
 		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(also)))
 	}

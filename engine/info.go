@@ -308,3 +308,44 @@ func splitName(s string) (parts []string, ok bool) {
 		s = s[1:]
 	}
 }
+
+// FunctionText implements expr.CatalogInfo.
+func (i info) FunctionText(oid uint32, part string) (string, bool) {
+	f, ok := i.snap.ByOID(oid).(*catalog.Function)
+	if !ok {
+		return "", false
+	}
+	switch part {
+	case "result":
+		return f.ResultText(), true
+	case "arguments":
+		return f.ArgumentsText(false), true
+	case "identity":
+		return f.ArgumentsText(true), true
+	case "body":
+		if f.Body != "" {
+			return "", false
+		}
+		return "BEGIN ATOMIC\n " + f.Query + ";\nEND", true
+	}
+	var b strings.Builder
+	b.WriteString("CREATE OR REPLACE FUNCTION " + sql.QuoteIdent(f.Schema) + "." + sql.QuoteIdent(f.Name) + "(" + f.ArgumentsText(false) + ")\n")
+	b.WriteString(" RETURNS " + f.ResultText() + "\n LANGUAGE sql\n")
+	words := map[string]string{"i": " IMMUTABLE", "s": " STABLE"}[f.Volatility]
+	if f.Strict {
+		words += " STRICT"
+	}
+	if words != "" {
+		b.WriteString(words + "\n")
+	}
+	if f.Body == "" {
+		b.WriteString("BEGIN ATOMIC\n " + f.Query + ";\nEND\n")
+	} else {
+		tag := "function"
+		for strings.Contains(f.Body, "$"+tag+"$") {
+			tag += "x"
+		}
+		b.WriteString("AS $" + tag + "$" + f.Body + "$" + tag + "$\n")
+	}
+	return b.String(), true
+}

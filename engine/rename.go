@@ -74,7 +74,7 @@ func (s *Session) follow(snap *catalog.Snapshot, d catalog.Object, oid uint32, n
 	if query == nil {
 		return nil
 	}
-	q, err := (&planner.Planner{Cat: snap, Session: &s.expr}).Renamed(*query, path, oid, name)
+	q, err := (&planner.Planner{Cat: snap, Session: &s.expr, Of: functionOf(d)}).Renamed(*query, path, oid, name)
 	if err != nil {
 		return pgerr.Unsupported("renaming this object", d.Kind().String()+" "+d.Header().Name+" reads it in a way that cannot be rewritten.")
 	}
@@ -93,8 +93,16 @@ func storedQuery(o catalog.Object) (query, text *string, path []string) {
 		return &o.Query, &o.Text, o.SearchPath
 	case *catalog.Sink:
 		return &o.Query, &o.Text, o.SearchPath
+	case *catalog.Function:
+		return &o.Query, &o.Body, o.SearchPath
 	}
 	return nil, nil, nil
+}
+
+// functionOf is the function whose query o has; nil for other objects.
+func functionOf(o catalog.Object) *catalog.Function {
+	f, _ := o.(*catalog.Function)
+	return f
 }
 
 // redefine changes the statement that SHOW CREATE shows. One that cannot be read

@@ -51,7 +51,10 @@ type Func struct {
 	Cols func(args []types.T) (names []string, ts []types.T)
 	// NeedsColumns: the columns of the result come from a column definition list.
 	NeedsColumns bool
-	Doc          string // one line for the documentation
+	// UserOID is set for functions of CREATE FUNCTION, whose calls the planner
+	// replaces by their queries.
+	UserOID uint32
+	Doc     string // one line for the documentation
 }
 
 // SetKernel appends the rows a set-returning function yields for row i of args
@@ -116,6 +119,9 @@ type CatalogInfo interface {
 	TypeByOID(oid uint32) (types.T, bool)
 	TypeByName(name string) (types.T, bool)
 	Description(oid uint32, class string, column int) (string, bool)
+	// FunctionText returns a part of the definition of a function that a user made:
+	// result, arguments, identity, definition or body.
+	FunctionText(oid uint32, part string) (string, bool)
 }
 
 // RowErrors lists rows whose evaluation failed, each at most once. To use it

@@ -19,8 +19,13 @@ type candidate struct {
 // the given types means, by PostgreSQL's rules. The caller coerces each argument
 // to the type ParamTypes gives. Names are in lower case and without schema.
 func ResolveFunc(name string, args []types.T) (*Func, error) {
+	return ResolveAmong(name, tables().funcs[name], args)
+}
+
+// ResolveAmong is ResolveFunc among the overloads fs.
+func ResolveAmong(name string, fs []*Func, args []types.T) (*Func, error) {
 	var cands []candidate
-	for _, f := range tables().funcs[name] {
+	for _, f := range fs {
 		if p, ok := spread(f.Args, f.Variadic, f.Optional, len(args)); ok {
 			cands = append(cands, candidate{fn: f, params: p})
 		}

@@ -41,11 +41,6 @@ func fixedFuncs() []*Func {
 	null("pg_get_partkeydef", tText, ts(tOid))
 	null("pg_get_ruledef", tText, ts(tOid), ts(tOid, tBool))
 	null("pg_get_triggerdef", tText, ts(tOid), ts(tOid, tBool))
-	null("pg_get_functiondef", tText, ts(tOid))
-	null("pg_get_function_result", tText, ts(tOid))
-	null("pg_get_function_arguments", tText, ts(tOid))
-	null("pg_get_function_identity_arguments", tText, ts(tOid))
-	null("pg_get_function_sqlbody", tText, ts(tOid))
 	null("pg_get_statisticsobjdef_columns", tText, ts(tOid))
 	null("pg_get_statisticsobjdef", tText, ts(tOid))
 	null("pg_describe_object", tText, ts(tOid, tOid, tI4))
@@ -178,6 +173,10 @@ func catalogFuncs() []*Func {
 			}
 			return r.putI8(r.c.session().NowMicros)
 		}))),
+	}
+	for name, part := range map[string]string{"pg_get_functiondef": "definition", "pg_get_function_result": "result",
+		"pg_get_function_arguments": "arguments", "pg_get_function_identity_arguments": "identity", "pg_get_function_sqlbody": "body"} {
+		out = append(out, withCatalog(name, ts(tOid), tText, func(r *row, c CatalogInfo) error { return r.found(c.FunctionText(oid(r), part)) }))
 	}
 	for _, pretty := range [][]types.T{nil, ts(tBool)} {
 		at := 1

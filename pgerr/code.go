@@ -85,6 +85,7 @@ const (
 	DuplicatePreparedStatement    Code = "42P05"
 	AmbiguousColumn               Code = "42702"
 	AmbiguousFunction             Code = "42725"
+	DuplicateFunction             Code = "42723"
 	AmbiguousParameter            Code = "42P08"
 	AmbiguousAlias                Code = "42P09"
 	InvalidColumnReference        Code = "42P10"

@@ -61,6 +61,9 @@ func (b *binder) expr(ec *exprContext, e sql.Expr) (expr.Expr, error) {
 		}
 		return b.columnRef(ec.sc, e)
 	case *sql.Param:
+		if x, err := b.functionParam(ec.sc, e.N, e); x != nil || err != nil {
+			return x, err
+		}
 		return b.param(e)
 	case *sql.OpExpr:
 		return b.opExpr(ec, e)

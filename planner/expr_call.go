@@ -290,6 +290,9 @@ func (b *binder) quantArray(ec *exprContext, e *sql.QuantExpr) (expr.Expr, error
 
 // funcCall binds a call of a function, an aggregate or a window function.
 func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
+	if x, err := b.userCall(ec, e); x != nil || err != nil {
+		return x, err
+	}
 	if e.Schema != "" && e.Schema != "pg_catalog" && e.Schema != "information_schema" {
 		if b.p.Cat.Schema(e.Schema) == nil {
 			return nil, b.errAt(e, pgerr.InvalidSchemaName, "schema \"%s\" does not exist", e.Schema)
@@ -312,17 +315,8 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	if err := b.unknownFunction(ec, e); err != nil {
 		return nil, err
 	}
-	switch {
-	case e.Star:
-		return nil, b.errAt(e, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", e.Name, e.Name)
-	case e.Distinct:
-		return nil, b.errAt(e, pgerr.WrongObjectType, "DISTINCT specified, but %s is not an aggregate function", e.Name)
-	case e.WithinGroup:
-		return nil, b.errAt(e, pgerr.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function", e.Name)
-	case len(e.OrderBy) > 0:
-		return nil, b.errAt(e, pgerr.WrongObjectType, "ORDER BY specified, but %s is not an aggregate function", e.Name)
-	case e.Filter != nil:
-		return nil, b.errAt(e, pgerr.WrongObjectType, "FILTER specified, but %s is not an aggregate function", e.Name)
+	if err := b.checkPlainCall(e); err != nil {
+		return nil, err
 	}
 	args, names, err := b.callArgs(ec, e)
 	if err != nil {
@@ -352,6 +346,25 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 		return nil, b.errAt(e, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause)
 	}
 	return x, nil
+}
+
+// checkPlainCall refuses what only calls of aggregates may have.
+func (b *binder) checkPlainCall(e *sql.FuncCall) error {
+	switch {
+	case e.Over != nil:
+		return b.errAt(e, pgerr.WrongObjectType, "OVER specified, but %s is not a window function nor an aggregate function", e.Name)
+	case e.Star:
+		return b.errAt(e, pgerr.WrongObjectType, "%s(*) specified, but %s is not an aggregate function", e.Name, e.Name)
+	case e.Distinct:
+		return b.errAt(e, pgerr.WrongObjectType, "DISTINCT specified, but %s is not an aggregate function", e.Name)
+	case e.WithinGroup:
+		return b.errAt(e, pgerr.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function", e.Name)
+	case len(e.OrderBy) > 0:
+		return b.errAt(e, pgerr.WrongObjectType, "ORDER BY specified, but %s is not an aggregate function", e.Name)
+	case e.Filter != nil:
+		return b.errAt(e, pgerr.WrongObjectType, "FILTER specified, but %s is not an aggregate function", e.Name)
+	}
+	return nil
 }
 
 // unknownFunction finds out that a call written like that of an aggregate means

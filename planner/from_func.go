@@ -10,6 +10,9 @@ import (
 
 // funcTable binds functions in FROM.
 func (b *binder) funcTable(te *sql.FuncTable, outer *scope) (*fromPart, error) {
+	if part, err := b.userTable(te, outer); part != nil || err != nil {
+		return part, err
+	}
 	ec := &exprContext{sc: &scope{parent: outer, ctes: outer.ctes}, clause: "functions in FROM", allowSet: true}
 	var parts []expr.Expr
 	var names []string

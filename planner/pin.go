@@ -22,7 +22,8 @@ type pins struct {
 	// a column of that name that another item gets later does no harm.
 	quals map[*sql.ColumnRef]string
 	// used are the columns of relations that the query names.
-	used map[uint32]map[int]bool
+	used  map[uint32]map[int]bool
+	calls map[*sql.FuncCall]string // schemas of users' functions
 }
 
 // originate notes of which relation the columns of an item are.
@@ -107,8 +108,12 @@ func (p *Planner) pins(q *sql.Select, path []string) (*sql.Select, *pins, error)
 	b := c.newBinder(true)
 	b.path = path
 	b.pins = &pins{refs: map[*sql.TableRef]catalog.Relation{}, targets: map[*sql.Select][]sql.Target{}, using: map[*sql.JoinTable][]string{},
-		quals: map[*sql.ColumnRef]string{}, used: map[uint32]map[int]bool{}}
-	if _, _, err := b.rootQuery(q); err != nil {
+		quals: map[*sql.ColumnRef]string{}, used: map[uint32]map[int]bool{}, calls: map[*sql.FuncCall]string{}}
+	var sc *scope
+	if p.Of != nil {
+		sc, _ = functionScope(p.Of, placeholders(p.Of), nil)
+	}
+	if _, _, err := b.query(q, sc, queryMode{root: sc == nil}); err != nil {
 		return nil, nil, err
 	}
 	return q, b.pins, nil
@@ -140,6 +145,9 @@ func (p *Planner) write(q *sql.Select, found *pins, edit func(*sql.TableRef, cat
 	}
 	for j, names := range found.using {
 		j.Natural, j.Using = false, names
+	}
+	for call, schema := range found.calls {
+		call.Schema = schema
 	}
 	for te, rel := range found.refs {
 		te.Name = sql.Name{Schema: rel.Header().Schema, Name: rel.Header().Name}
@@ -187,7 +195,12 @@ func (s *selection) pinTargets() {
 // has its old name in the catalog, is called name: its columns can be referred to
 // as before, because the old name becomes an alias.
 func (p *Planner) Renamed(text string, path []string, oid uint32, name sql.Name) (string, error) {
-	return p.edited(text, path, func(te *sql.TableRef, rel catalog.Relation) {
+	return p.edited(text, path, renaming(oid, name))
+}
+
+// renaming makes references to oid ones to name.
+func renaming(oid uint32, name sql.Name) func(*sql.TableRef, catalog.Relation) {
+	return func(te *sql.TableRef, rel catalog.Relation) {
 		if rel.Header().OID != oid {
 			return
 		}
@@ -195,7 +208,7 @@ func (p *Planner) Renamed(text string, path []string, oid uint32, name sql.Name)
 			te.Alias = &sql.Alias{Name: te.Name.Name}
 		}
 		te.Name = name
-	})
+	}
 }
 
 // ColumnRenamed returns the text of a stored query after a column of the

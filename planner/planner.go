@@ -31,6 +31,9 @@ type Planner struct {
 	// Params are the values of $1, $2, … when they are known, of the types an
 	// earlier plan of the statement inferred; the plan then holds constants.
 	Params []types.Datum
+	// Of is the function whose stored query is read or rewritten; nil for those of
+	// other objects.
+	Of *catalog.Function
 }
 
 // Query is a planned one-off query.
@@ -164,7 +167,8 @@ type binder struct {
 	needWitness, witness bool
 	// recursions numbers the recursive queries.
 	recursions int
-	pins       *pins // noted where a query is stored; else nil
+	pins       *pins    // noted where a query is stored; else nil
+	calling    []uint32 // the functions of users whose text is being bound
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

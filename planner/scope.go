@@ -22,6 +22,16 @@ type scope struct {
 	// hidden are items of the FROM clause that exist but cannot be seen from
 	// here, for the hint of the error.
 	hidden []*rangeItem
+	// fn: the scope holds the parameters of a function, whose query sees no further.
+	fn *functionUse
+}
+
+// outside is the next scope outwards whose names can be seen.
+func (sc *scope) outside() *scope {
+	if sc.fn != nil {
+		return nil
+	}
+	return sc.parent
 }
 
 // depth is the number of scopes from sc outwards.
@@ -134,7 +144,10 @@ func (b *binder) column(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
 	parts := ref.Parts
 	name := parts[len(parts)-1]
 	level := 0
-	for s := sc; s != nil; s = s.parent {
+	for s := sc; s != nil; s = s.outside() {
+		if s.fn != nil {
+			return b.paramNamed(s, parts, level, ref)
+		}
 		var e expr.Expr
 		var err error
 		if len(parts) == 1 {
@@ -271,7 +284,7 @@ func (b *binder) noColumn(sc *scope, table, name string, at sql.Node) error {
 // and at most half of the name written.
 func closestColumn(sc *scope, table, name string) string {
 	best, dist := "", 4
-	for s := sc; s != nil; s = s.parent {
+	for s := sc; s != nil; s = s.outside() {
 		for _, it := range s.items {
 			if it.name == "" {
 				continue
@@ -297,7 +310,7 @@ func closestColumn(sc *scope, table, name string) string {
 func (b *binder) noTable(sc *scope, qual []string, at sql.Node) error {
 	name := strings.Join(qual, ".")
 	last := qual[len(qual)-1]
-	for s := sc; s != nil; s = s.parent {
+	for s := sc; s != nil; s = s.outside() {
 		for _, it := range slices.Concat(s.hidden, s.items) {
 			if it.name == last && !it.relVisible || slices.Contains(s.hidden, it) && it.name == last {
 				return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", last).
@@ -330,7 +343,7 @@ func (b *binder) columnRef(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
 // wholeRow binds a reference to an item of FROM as one record value.
 func (b *binder) wholeRow(sc *scope, qual []string, at sql.Node) (expr.Expr, error) {
 	level := 0
-	for s := sc; s != nil; s = s.parent {
+	for s := sc; s != nil && s.fn == nil; s = s.outside() {
 		it, err := b.item(s, qual, at)
 		if err != nil {
 			return nil, err
@@ -383,7 +396,7 @@ func (b *binder) star(sc *scope, ref *sql.ColumnRef) ([]namedExpr, error) {
 		return out, nil
 	}
 	level := 0
-	for s := sc; s != nil; s = s.parent {
+	for s := sc; s != nil && s.fn == nil; s = s.outside() {
 		it, err := b.item(s, ref.Parts, ref)
 		if err != nil {
 			return nil, err

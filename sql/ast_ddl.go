@@ -276,7 +276,8 @@ type AlterEnum struct {
 }
 
 // CreateFunction is CREATE FUNCTION, or with Procedure CREATE PROCEDURE. Body
-// is the text of AS, Query that of RETURN expr.
+// is the text of AS, nil without one; Return is that of RETURN expr, and Query the
+// only statement of BEGIN ATOMIC. Language is empty where none is given.
 type CreateFunction struct {
 	At
 	Name       Name
@@ -287,8 +288,9 @@ type CreateFunction struct {
 	Language   string
 	Volatility string // "", "immutable", "stable", "volatile"
 	Strict     bool
-	Body       string
+	Body       *string
 	Return     Expr
+	Query      *Select
 }
 
 // CreateSecret is CREATE SECRET name WITH (...) AS 'value'.

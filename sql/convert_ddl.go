@@ -265,7 +265,7 @@ var paramModes = map[pg.FunctionParameterMode]string{
 
 func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
 	out := &CreateFunction{At: a, Name: nameOf(nodeStrings(s.Funcname), a), OrReplace: s.Replace, Procedure: s.IsProcedure,
-		Returns: c.typeName(s.ReturnType), Language: "sql"}
+		Returns: c.typeName(s.ReturnType)}
 	for _, n := range s.Parameters {
 		p := n.GetFunctionParameter()
 		mode := paramModes[p.Mode]
@@ -278,7 +278,8 @@ func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
 		d := n.GetDefElem()
 		switch d.GetDefname() {
 		case "as":
-			out.Body = strings.Join(nodeStrings(d.Arg.GetList().GetItems()), "\n")
+			body := strings.Join(nodeStrings(d.Arg.GetList().GetItems()), "\n")
+			out.Body = &body
 		case "language":
 			out.Language = strings.ToLower(nodeString(d.Arg))
 		case "volatility":
@@ -295,7 +296,16 @@ func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
 	case body.GetReturnStmt() != nil:
 		out.Return = c.expr(body.GetReturnStmt().Returnval)
 	default:
-		c.unsupported(a, "a function body BEGIN ATOMIC ... END", "Write the body as a string: AS $$ ... $$.")
+		var list []*pg.Node
+		for _, n := range body.GetList().GetItems() {
+			list = append(list, n.GetList().GetItems()...)
+		}
+		if len(list) == 1 {
+			out.Query, _ = c.stmt(list[0], a).(*Select)
+		}
+		if out.Query == nil {
+			c.unsupported(a, "a function body that is not a single SELECT", "Write one SELECT, with subqueries or WITH.")
+		}
 	}
 	return out
 }

@@ -329,13 +329,18 @@ func (f *formatter) createFunction(s *CreateFunction) {
 		f.w(" RETURNS ")
 		f.typeName(s.Returns)
 	}
-	f.w(" LANGUAGE ", QuoteIdent(s.Language))
+	f.wIf(s.Language != "", " LANGUAGE "+QuoteIdent(s.Language))
 	f.wIf(s.Volatility != "", " "+strings.ToUpper(s.Volatility))
 	f.wIf(s.Strict, " STRICT")
-	if s.Return != nil {
+	switch {
+	case s.Return != nil:
 		f.clause(" RETURN ", s.Return)
-	} else {
-		f.w(" AS ", QuoteLiteral(s.Body))
+	case s.Query != nil:
+		f.w(" BEGIN ATOMIC ")
+		f.stmt(s.Query)
+		f.w("; END")
+	case s.Body != nil:
+		f.w(" AS ", QuoteLiteral(*s.Body))
 	}
 }
 
