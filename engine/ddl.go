@@ -629,6 +629,9 @@ func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (c
 	if kind == "type" {
 		return s.typeTarget(snap, n)
 	}
+	if kind == "subscription" { // there are none
+		return nil, pgerr.New(pgerr.UndefinedObject, "subscription \"%s\" does not exist", n.Name)
+	}
 	if kind == "secret" {
 		if o := snap.Other(catalog.KindSecret, n.Schema, n.Name, s.expr.SearchPath); o != nil {
 			return o, nil

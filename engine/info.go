@@ -189,6 +189,14 @@ func (i info) RelationSize(oid uint32) int64 {
 	return e.unsettledBytes(oid)
 }
 
+// IndexesSize implements expr.CatalogInfo.
+func (i info) IndexesSize(oid uint32) (n int64) {
+	for _, x := range i.snap.Indexes(oid) {
+		n += i.RelationSize(x.OID)
+	}
+	return n
+}
+
 // Description implements expr.CatalogInfo.
 func (i info) Description(oid uint32, class string, column int) (string, bool) {
 	o := i.snap.ByOID(oid)

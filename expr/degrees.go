@@ -22,7 +22,7 @@ func degreeFuncs() []*Func {
 		float1("asind", within(asinDegrees, unit)), float1("acosd", within(acosDegrees, unit)),
 		float1("atand", total(atanDegrees)),
 		safe(fn("atan2d", ts(tF8, tF8), tF8, func(r *row) error {
-			return r.putF8(math.Atan2(r.f8(0), r.f8(1)) / math.Atan(1) * 45)
+			return r.putF8(math.Atan2(r.f8(0), r.f8(1)) / arctan(1) * 45)
 		})),
 	}
 }
@@ -116,4 +116,31 @@ func acosDegrees(x float64) float64 {
 	return acosQuadrant(x)
 }
 
-func atanDegrees(x float64) float64 { return math.Atan(x) / math.Atan(1) * 45 }
+func atanDegrees(x float64) float64 { return arctan(x) / arctan(1) * 45 }
+
+// piTail is what π/2 is more than its nearest float64.
+const piTail = 6.123233995736766e-17
+
+// arctan is math.Atan with the last digit right nearly always, as C libraries have
+// it: arguments beyond 0.4 are reduced with the rounding errors carried along.
+func arctan(x float64) float64 {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x) || a <= 0.4 || a > 1e17:
+		return math.Atan(x)
+	case a > 1:
+		t := 1 / a
+		return math.Copysign(reduced(math.Pi/2, piTail, -t, math.FMA(t, a, -1)/a), x)
+	default: // atan(1) + atan((a - 1) / (a + 1))
+		sum := a + 1
+		lost := (1 - (sum - a)) // of a + 1; a - 1 is exact
+		t := (a - 1) / sum
+		return math.Copysign(reduced(math.Pi/4, piTail/2, t, -(math.FMA(t, sum, 1-a)+t*lost)/sum), x)
+	}
+}
+
+// reduced is (hi + lo) + atan(t + dt) for a small dt.
+func reduced(hi, lo, t, dt float64) float64 {
+	y := math.Atan(t)
+	s := hi + y
+	return s + ((hi - s) + y + lo + dt/(1+t*t))
+}

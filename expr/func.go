@@ -111,7 +111,10 @@ type CatalogInfo interface {
 	IndexDef(oid uint32, column int, pretty bool) (string, bool)
 	ConstraintDef(oid uint32, pretty bool) (string, bool)
 	ColumnDefault(relation uint32, column int) (string, bool)
+	// RelationSize is the size of a relation in bytes, IndexesSize that of its
+	// indexes together.
 	RelationSize(oid uint32) int64
+	IndexesSize(oid uint32) int64
 	// SerialSequence returns the sequence that a column of a table owns; found is
 	// false if it owns none.
 	SerialSequence(table, column string) (sequence string, found bool, err error)

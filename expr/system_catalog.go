@@ -3,6 +3,7 @@ package expr
 import (
 	"strings"
 
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -199,12 +200,20 @@ func catalogFuncs() []*Func {
 		withCatalog("pg_get_indexdef", ts(tOid, tI4, tBool), tText, func(r *row, c CatalogInfo) error {
 			return r.found(c.IndexDef(oid(r), r.i4(1), r.bool(2)))
 		}))
-	for _, name := range []string{"pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size"} {
-		size := func(r *row, c CatalogInfo) error { return r.putI8(c.RelationSize(oid(r))) }
-		out = append(out, withCatalog(name, ts(types.TRegclass), tI8, size))
+	for name, of := range map[string]func(CatalogInfo, uint32) int64{
+		"pg_relation_size": CatalogInfo.RelationSize, "pg_table_size": CatalogInfo.RelationSize, "pg_indexes_size": CatalogInfo.IndexesSize,
+		"pg_total_relation_size": func(c CatalogInfo, oid uint32) int64 { return c.RelationSize(oid) + c.IndexesSize(oid) },
+	} {
+		out = append(out, withCatalog(name, ts(types.TRegclass), tI8, func(r *row, c CatalogInfo) error { return r.putI8(of(c, oid(r))) }))
 	}
 	out = append(out, withCatalog("pg_relation_size", ts(types.TRegclass, tText), tI8, func(r *row, c CatalogInfo) error {
-		return r.putI8(c.RelationSize(oid(r)))
+		switch r.s(1) {
+		case "main":
+			return r.putI8(c.RelationSize(oid(r)))
+		case "fsm", "vm", "init":
+			return r.putI8(0)
+		}
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid fork name").WithHint("Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\".")
 	}))
 	return out
 }

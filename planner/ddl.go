@@ -214,6 +214,16 @@ func (r *relationBinder) bind() error {
 	return nil
 }
 
+// checkStoredName refuses the names that the system columns of a stored relation
+// have in PostgreSQL.
+func checkStoredName(name string) error {
+	switch name {
+	case "tableoid", "ctid", "xmin", "xmax", "cmin", "cmax":
+		return pgerr.New(pgerr.DuplicateColumn, "column name \"%s\" conflicts with a system column name", name)
+	}
+	return nil
+}
+
 func (r *relationBinder) column(c *sql.ColumnDef) error {
 	b := r.b
 	if catalog.ColumnIndex(r.columns, c.Name) >= 0 {
@@ -241,6 +251,14 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 	}
 	if err := CheckColumn(c.Name, t); err != nil {
 		return b.placed(err, c)
+	}
+	if c.Collation != nil {
+		if err := b.checkCollation(*c.Collation, t, c.Collation); err != nil {
+			return err
+		}
+	}
+	if err := checkStoredName(c.Name); err != nil {
+		return err
 	}
 	col := catalog.Column{Name: c.Name, Type: t, NotNull: c.NotNull || c.IsPrimaryKey() || c.Identity != "", Identity: c.Identity}
 	if c.Path != nil {

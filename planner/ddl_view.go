@@ -77,6 +77,11 @@ func (p *Planner) BindCreateMaterializedView(s *sql.CreateMaterializedView) (*ca
 	if err != nil {
 		return nil, err
 	}
+	for _, c := range st.Columns {
+		if err := checkStoredName(c.Name); err != nil {
+			return nil, err
+		}
+	}
 	query, err := p.storedQuery(s.Query, b.searchPath())
 	if err != nil {
 		return nil, err

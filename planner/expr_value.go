@@ -311,15 +311,29 @@ func (b *binder) collate(ec *exprContext, e *sql.Collate) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch e.Collation.Name {
-	case "default", "C", "POSIX", "ucs_basic":
-	default:
-		return nil, b.errAt(e, pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", e.Collation.Name)
+	if err := b.checkCollation(e.Collation, x.Type(), e); err != nil {
+		return nil, err
 	}
-	if t := x.Type(); t.Category() != 'S' && t.ID != types.Unknown && t.ID != types.Char {
-		return nil, b.errAt(e, pgerr.DatatypeMismatch, "collations are not supported by type %s", t.Base())
+	if x.Type().ID == types.Unknown {
+		return x, nil // what it is compared with may still give it its type
 	}
 	return b.toText(x)
+}
+
+// checkCollation checks that a collation is known and that a type has any.
+func (b *binder) checkCollation(c sql.Name, t types.T, at sql.Node) error {
+	switch c.Name {
+	case "default", "C", "POSIX", "ucs_basic":
+	default:
+		return b.errAt(at, pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", c.Name)
+	}
+	if t.ID == types.Array {
+		t = t.ElemType()
+	}
+	if t.Category() != 'S' && t.ID != types.Unknown && t.ID != types.Char {
+		return b.errAt(at, pgerr.DatatypeMismatch, "collations are not supported by type %s", t.Base())
+	}
+	return nil
 }
 
 func (b *binder) sqlValue(e *sql.SQLValue) (expr.Expr, error) {

@@ -100,6 +100,10 @@ func (c *converter) utility(n *pg.Node, a At) Stmt {
 	case *pg.Node_CommentStmt:
 		return c.comment(v.CommentStmt, a)
 	}
+	if d := n.GetDropSubscriptionStmt(); d != nil {
+		return &Drop{At: a, Kind: "subscription", IfExists: d.MissingOk, Cascade: d.Behavior == pg.DropBehavior_DROP_CASCADE,
+			Targets: []DropTarget{{Name: Name{At: a, Name: d.Subname}}}}
+	}
 	what := statementWords(typeWord(n))
 	c.unsupported(a, what, "")
 	return &Unsupported{At: a, What: what}

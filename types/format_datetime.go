@@ -268,8 +268,12 @@ func (c *dtClock) timePart(n fmtNode) (string, bool) {
 	us := int(c.tod % usPerSec)
 	switch n.pat {
 	case "HH", "HH12":
+		negative := h < 0
 		if h %= 12; h == 0 {
 			h = 12
+		}
+		if negative && h > 0 && !n.fill {
+			return fmt.Sprintf("%03d", h), true // as wide as with its sign
 		}
 		return pad(h, 2, n), true
 	case "HH24":
@@ -305,10 +309,14 @@ func (c *dtClock) isoYearPart(n fmtNode) (string, bool) {
 		return "", false
 	}
 	y := looseISOYear(c.year, c.month, c.day)
-	if digits == 1 {
-		return strconv.Itoa(y % 10), true
+	y %= []int{1: 10, 2: 100, 3: 1000, 4: math.MaxInt}[digits]
+	if digits == 1 || n.fill {
+		return strconv.Itoa(y), true
 	}
-	return pad(y%[]int{2: 100, 3: 1000, 4: math.MaxInt}[digits], digits, n), true
+	if c.year < 0 { // the width goes by the plain year
+		digits++
+	}
+	return fmt.Sprintf("%0*d", digits, y), true
 }
 
 // looseISOYear is the ISO year of a date whose month and day need not exist.

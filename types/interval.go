@@ -57,6 +57,10 @@ func (a *intervalAcc) add(whole int64, frac float64, u intervalUnit) {
 		a.over = a.over || (s > *dst) != (p > 0) && p != 0
 		*dst = s
 	}
+	if u.months > 0 { // years and months each have their own range
+		n := max(u.months/12, 1)
+		a.over = a.over || whole > math.MaxInt32/n || whole < -math.MaxInt32/n
+	}
 	switch {
 	case u.months >= 12:
 		mul(&a.months, u.months)
@@ -80,8 +84,8 @@ func (a *intervalAcc) fracDays(f float64) {
 }
 
 func (a *intervalAcc) value() (IntervalValue, bool) {
-	us := a.usWhole + int64(math.RoundToEven(a.us))
-	if a.over || a.months != int64(int32(a.months)) || a.days != int64(int32(a.days)) {
+	us, fits := addInt64(a.usWhole, int64(math.RoundToEven(a.us)))
+	if a.over || !fits && a.us != 0 || a.days != int64(int32(a.days)) {
 		return IntervalValue{}, false
 	}
 	return IntervalValue{Months: int32(a.months), Days: int32(a.days), Micros: us}, true
@@ -106,6 +110,9 @@ func parseInterval(s string, mod int32) (IntervalValue, error) {
 		return IntervalValue{}, errDateSyntax("interval", s)
 	}
 	v, ok := a.value()
+	if ok && a.months != int64(v.Months) {
+		return v, errInterval() // the years and the months by themselves are in range
+	}
 	if !ok {
 		return v, pgerr.New(pgerr.IntervalFieldOverflow, "interval field value out of range: \"%s\"", s)
 	}
@@ -150,21 +157,21 @@ func (a *intervalAcc) scanNumber(t string) (whole int64, frac float64, neg bool,
 }
 
 func (a *intervalAcc) parseISO(t string) bool {
-	inTime, any := false, false
+	inTime, any, have := false, false, false
 	for t != "" {
 		if t[0] == 'T' {
-			inTime, t = true, t[1:]
+			inTime, any, have, t = true, true, false, t[1:]
 			continue
 		}
 		w, f, neg, n := a.scanNumber(t)
 		if n == 0 {
 			return false
 		}
-		any = true
 		t = t[n:]
 		if t == "" || t[0] == '-' || t[0] == ':' { // the alternative form P0001-02-03T04:05:06
-			return a.isoAlternative(w, neg, f, t, inTime)
+			return !have && a.isoAlternative(w, neg, f, t, inTime)
 		}
+		any, have = true, true
 		c := t[0]
 		t = t[1:]
 		var u intervalUnit
@@ -357,19 +364,20 @@ func (a *intervalAcc) clock(h int64, neg bool, t string) (int, bool) {
 		sign = -1
 	}
 	m, f, _, n := a.scanNumber(t[1:])
-	if n == 0 || t[1] == '-' || t[1] == '+' {
-		return 0, false
+	if n == 0 && len(t) > 1 && !isSpace(t[1]) || n > 0 && (t[1] == '-' || t[1] == '+') {
+		return 0, false // nothing behind a colon is zero
 	}
 	used := 1 + n
-	if used < len(t) && t[used] == ':' {
-		s, sf, _, k := a.scanNumber(t[used+1:])
-		if k == 0 || m > 59 || s > 60 {
+	if n > 0 && used < len(t) && t[used] == ':' {
+		rest := t[used+1:]
+		s, sf, _, k := a.scanNumber(rest)
+		if k == 0 && rest != "" && !isSpace(rest[0]) || m > 59 || s > 60 {
 			return 0, false
 		}
 		a.add(h, 0, intervalUnit{us: usPerHour})
 		a.add(sign*m, 0, intervalUnit{us: usPerMin})
 		a.add(sign*s, float64(sign)*sf, intervalUnit{us: usPerSec})
-		return used + 1 + k, true
+		return used + 1 + k, a.clockFits(neg)
 	}
 	big, small := usPerHour, usPerMin
 	if a.minutes || f != 0 || strings.IndexByte(t[1:1+n], '.') >= 0 {
@@ -380,7 +388,16 @@ func (a *intervalAcc) clock(h int64, neg bool, t string) (int, bool) {
 	}
 	a.add(h, 0, intervalUnit{us: big})
 	a.add(sign*m, float64(sign)*f, intervalUnit{us: small})
-	return used, true
+	return used, a.clockFits(neg)
+}
+
+// clockFits tells whether a time is in range; one below it is no time at all.
+func (a *intervalAcc) clockFits(neg bool) bool {
+	if us, fits := addInt64(a.usWhole, int64(math.RoundToEven(a.us))); us != math.MinInt64 && (fits || a.us == 0) {
+		return !a.over || !neg
+	}
+	a.over = !neg
+	return false
 }
 
 // AppendInterval appends v in the postgres style: 1 year 2 mons -3 days +04:05:06.
@@ -530,10 +547,13 @@ func scaleInterval(v IntervalValue, f func(float64) float64) (IntervalValue, err
 	secs := roundMicro((day - float64(r.Days) + remDays - math.Trunc(remDays)) * 86400)
 	if math.Abs(secs) >= 86400 {
 		whole := math.Trunc(secs / 86400)
-		r.Days += int32(whole)
+		remDays += whole
 		secs -= whole * 86400
 	}
-	r.Days += int32(remDays)
+	var fits bool
+	if r.Days, fits = addInt32(r.Days, int32(remDays)); !fits {
+		return v, errInterval()
+	}
 	us := math.RoundToEven(f(float64(v.Micros)) + secs*1e6)
 	if math.IsNaN(us) || us >= math.MaxInt64 || us < math.MinInt64 {
 		return v, errInterval()

@@ -1,0 +1,90 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/streamdb/streamdb/types"
+)
+
+// operatorFuncs are the functions that PostgreSQL's operators call, which users
+// may call too: booleq, int4pl, numeric_mul, texteq. Each is the operator's own
+// kernel under another name.
+func operatorFuncs(ops map[string][]*Func) []*Func {
+	var out []*Func
+	add := func(name, op string, args ...types.T) {
+		for _, f := range ops[op] {
+			if len(f.Args) != len(args) || f.Name != op {
+				continue
+			}
+			exact := true
+			for i, a := range args {
+				exact = exact && f.Args[i] == a
+			}
+			if exact {
+				g := *f.target()
+				g.Name = name
+				out = append(out, &g)
+			}
+		}
+	}
+	compare := map[string]string{"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+	for _, t := range []struct {
+		prefix string
+		typ    types.T
+	}{{"bool", tBool}, {"int2", types.TInt2}, {"int4", tI4}, {"int8", tI8}, {"float4", types.TFloat4}, {"float8", tF8}, {"oid", tOid},
+		{"bytea", types.TBytea}, {"bpchar", types.TBpchar}, {"name", tName}, {"numeric_", types.TNumeric}, {"date_", types.TDate},
+		{"time_", types.TTime}, {"timestamp_", types.TTimestamp}, {"timestamptz_", types.TTimestamptz}, {"interval_", types.TInterval},
+		{"uuid_", types.TUUID}, {"jsonb_", types.TJSONB}, {"text", tText}} {
+		for suffix, op := range compare {
+			name := t.prefix + suffix
+			if t.typ == tText && op != "=" && op != "<>" {
+				name = "text_" + suffix
+			}
+			add(name, op, t.typ, t.typ)
+		}
+	}
+	arithmetic := map[string]string{"pl": "+", "mi": "-", "mul": "*", "div": "/", "mod": "%"}
+	for prefix, t := range map[string]types.T{"int2": types.TInt2, "int4": tI4, "int8": tI8, "float4": types.TFloat4, "float8": tF8} {
+		for suffix, op := range arithmetic {
+			add(prefix+suffix, op, t, t)
+		}
+	}
+	for name, op := range map[string]string{"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%"} {
+		add("numeric_"+name, op, types.TNumeric, types.TNumeric)
+	}
+	add("textcat", "||", tText, tText)
+	add("byteacat", "||", types.TBytea, types.TBytea)
+	add("textlike", "~~", tText, tText)
+	add("textnlike", "!~~", tText, tText)
+	add("texticlike", "~~*", tText, tText)
+	add("texticnlike", "!~~*", tText, tText)
+	add("textregexeq", "~", tText, tText)
+	add("textregexne", "!~", tText, tText)
+	add("texticregexeq", "~*", tText, tText)
+	add("texticregexne", "!~*", tText, tText)
+	add("interval_pl", "+", types.TInterval, types.TInterval)
+	add("interval_mi", "-", types.TInterval, types.TInterval)
+	add("interval_mul", "*", types.TInterval, tF8)
+	add("interval_div", "/", types.TInterval, tF8)
+	add("date_pli", "+", types.TDate, tI4)
+	add("date_mii", "-", types.TDate, tI4)
+	add("date_mi", "-", types.TDate, types.TDate)
+	return out
+}
+
+// sendFuncs give the binary form that values have in the protocol.
+func sendFuncs() []*Func {
+	var out []*Func
+	for _, t := range ts(tBool, types.TInt2, tI4, tI8, types.TFloat4, tF8, types.TNumeric, tText, types.TVarchar, types.TBpchar, tName, types.TBytea,
+		types.TDate, types.TTime, types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSON, types.TJSONB, tOid) {
+		name := t.TypName() + "send"
+		switch t.ID {
+		case types.Numeric, types.Date, types.Time, types.Timestamp, types.Timestamptz, types.Interval, types.UUID, types.JSON, types.JSONB:
+			name = strings.TrimSuffix(name, "send") + "_send"
+		}
+		out = append(out, safe(fn(name, ts(t), types.TBytea, func(r *row) error {
+			return r.putB(types.AppendBinary(nil, t, r.datum(0)))
+		})))
+	}
+	return out
+}
