@@ -91,8 +91,8 @@ func copyFormat(os []sql.Option) (wire.CopyFormat, error) {
 		case "null":
 			f.Null = o.Value
 		case "header":
-			v, ok := boolValue(o.Value)
-			f.Header = o.Value == "" || (ok && v == "on") || strings.EqualFold(o.Value, "match")
+			v, bad := boolValue(o.Name, o.Value)
+			f.Header = o.Value == "" || (bad == nil && v == "on") || strings.EqualFold(o.Value, "match")
 			f.HeaderMatch = strings.EqualFold(o.Value, "match")
 		case "encoding":
 			if _, ok := encodingValue(o.Value); !ok {

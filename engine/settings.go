@@ -17,46 +17,93 @@ type setting struct {
 	def     string
 	doc     string
 	context string // "user", or "internal" for what cannot be set
-	// check normalises a value or refuses it; nil: any text.
-	check func(v string) (string, bool)
+	// check normalises a value or refuses it; nil: any text. name is as it was
+	// given, which PostgreSQL's errors repeat.
+	check func(name, v string) (string, error)
 }
 
-func oneOf(vs ...string) func(string) (string, bool) {
-	return func(v string) (string, bool) {
+var messageLevels = oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")
+
+// messageLevel also takes names that PostgreSQL keeps to itself.
+func messageLevel(name, v string) (string, error) {
+	switch strings.ToLower(v) {
+	case "debug":
+		v = "debug2"
+	case "info", "fatal", "panic":
+		v = "error"
+	}
+	return messageLevels(name, v)
+}
+
+func badValue(name, v string) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": \"%s\"", name, v)
+}
+
+func oneOf(vs ...string) func(name, v string) (string, error) {
+	return func(name, v string) (string, error) {
 		for _, x := range vs {
 			if strings.EqualFold(x, v) {
-				return x, true
+				return x, nil
 			}
 		}
-		return "", false
+		return "", badValue(name, v).WithHint("Available values: %s.", strings.Join(vs, ", "))
 	}
 }
 
-func boolValue(v string) (string, bool) {
+// hooked is the check of a parameter whose errors name it as SHOW does.
+func hooked(name string, f func(v string) (string, bool)) func(name, v string) (string, error) {
+	return func(_, v string) (string, error) {
+		x, ok := f(v)
+		if !ok {
+			return "", badValue(name, v)
+		}
+		return x, nil
+	}
+}
+
+func boolValue(name, v string) (string, error) {
 	switch strings.ToLower(v) {
 	case "on", "true", "yes", "1", "t", "y":
-		return "on", true
+		return "on", nil
 	case "off", "false", "no", "0", "f", "n":
-		return "off", true
+		return "off", nil
 	}
-	return "", false
+	return "", pgerr.New(pgerr.InvalidParameterValue, "parameter \"%s\" requires a Boolean value", name)
 }
 
-func intValue(lo, hi int) func(string) (string, bool) {
-	return func(v string) (string, bool) {
+// alwaysOn takes a boolean that must be true.
+func alwaysOn(name, v string) (string, error) {
+	x, err := boolValue(name, v)
+	if err == nil && x == "off" {
+		err = pgerr.Unsupported(name+" = off", "Leave it on, and write E'...' for strings with escapes.")
+	}
+	return x, err
+}
+
+func intValue(lo, hi int) func(name, v string) (string, error) {
+	return func(name, v string) (string, error) {
 		n, err := strconv.Atoi(strings.TrimSpace(v))
-		if err != nil || n < lo || n > hi {
-			return "", false
+		switch {
+		case err != nil:
+			return "", badValue(name, v)
+		case n < lo || n > hi:
+			return "", pgerr.New(pgerr.InvalidParameterValue, "%d is outside the valid range for parameter \"%s\" (%d .. %d)", n, name, lo, hi)
 		}
-		return strconv.Itoa(n), true
+		return strconv.Itoa(n), nil
 	}
 }
 
 // durationValue takes PostgreSQL's times: 500, 500ms, 5s, 2min; a plain number
 // is milliseconds.
-func durationValue(v string) (string, bool) {
-	_, ok := parseMillis(v)
-	return strings.TrimSpace(v), ok
+func durationValue(name, v string) (string, error) {
+	ms, ok := parseMillis(v)
+	switch {
+	case !ok:
+		return "", badValue(name, v)
+	case ms < 0:
+		return "", pgerr.New(pgerr.InvalidParameterValue, "%d ms is outside the valid range for parameter \"%s\" (0 .. 2147483647)", ms, name)
+	}
+	return strings.TrimSpace(v), nil
 }
 
 func parseMillis(v string) (int64, bool) {
@@ -68,7 +115,7 @@ func parseMillis(v string) (int64, bool) {
 	for _, u := range units {
 		if n, ok := strings.CutSuffix(v, u.s); ok {
 			f, err := strconv.ParseFloat(n, 64)
-			return int64(f * u.ms), err == nil && f >= 0
+			return int64(f * u.ms), err == nil
 		}
 	}
 	return 0, false
@@ -102,14 +149,14 @@ func zoneValue(v string) (string, bool) {
 var settings = makeSettings([]setting{
 	{"application_name", "", "Sets the application name to be reported in statistics.", "user", nil},
 	{"backslash_quote", "safe_encoding", "Compatibility; has no effect.", "user", nil},
-	{"bytea_output", "hex", "Sets the output format for bytea.", "user", oneOf("hex", "escape")},
-	{"client_encoding", "UTF8", "Sets the client's character set encoding.", "user", encodingValue},
-	{"client_min_messages", "notice", "Sets the message levels that are sent to the client.", "user", oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error")},
-	{"DateStyle", "ISO, MDY", "Sets the display format for date and time values.", "user", dateStyleValue},
+	{"bytea_output", "hex", "Sets the output format for bytea.", "user", oneOf("escape", "hex")},
+	{"client_encoding", "UTF8", "Sets the client's character set encoding.", "user", hooked("client_encoding", encodingValue)},
+	{"client_min_messages", "notice", "Sets the message levels that are sent to the client.", "user", messageLevel},
+	{"DateStyle", "ISO, MDY", "Sets the display format for date and time values.", "user", hooked("DateStyle", dateStyleValue)},
 	{"default_table_access_method", "heap", "Compatibility; has no effect.", "user", nil},
 	{"default_tablespace", "", "Compatibility; has no effect.", "user", nil},
 	{"default_transaction_deferrable", "off", "Compatibility; has no effect.", "user", boolValue},
-	{"default_transaction_isolation", "read committed", "Sets the transaction isolation level of each new transaction.", "user", oneOf("read committed", "read uncommitted", "repeatable read", "serializable")},
+	{"default_transaction_isolation", "read committed", "Sets the transaction isolation level of each new transaction.", "user", oneOf("serializable", "repeatable read", "read committed", "read uncommitted")},
 	{"default_transaction_read_only", "off", "Sets the default read-only status of new transactions.", "user", boolValue},
 	{"escape_string_warning", "on", "Compatibility; has no effect.", "user", boolValue},
 	{"extra_float_digits", "1", "Sets the number of digits displayed for floating-point values.", "user", intValue(-15, 3)},
@@ -139,16 +186,16 @@ var settings = makeSettings([]setting{
 	{"session_authorization", "", "Sets the session user name.", "internal", nil},
 	{"sql_dialect", "postgres", "Sets the dialect of view bodies.", "user", oneOf("postgres")},
 	{"ssl", "off", "Shows whether connections may be encrypted.", "internal", nil},
-	{"standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.", "user", oneOf("on")},
+	{"standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.", "user", alwaysOn},
 	{"statement_timeout", "0", "Sets the maximum allowed duration of any statement.", "user", durationValue},
 	{"synchronous_commit", "on", "Compatibility; every commit is synchronous.", "user", nil},
-	{"TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", "user", zoneValue},
+	{"TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", "user", hooked("TimeZone", zoneValue)},
 	{"transaction_deferrable", "off", "Compatibility; has no effect.", "user", boolValue},
 	{planner.SettingShared, "auto", "Sets whether joins of new views and sinks read a side from a key or index instead of keeping its rows.", "user", oneOf("auto", "on", "off")},
-	{"transaction_isolation", "read committed", "Sets the current transaction's isolation level.", "user", oneOf("read committed", "read uncommitted", "repeatable read", "serializable")},
+	{"transaction_isolation", "read committed", "Sets the current transaction's isolation level.", "user", oneOf("serializable", "repeatable read", "read committed", "read uncommitted")},
 	{"transaction_read_only", "off", "Sets the current transaction's read-only status.", "user", boolValue},
 	{"work_mem", "4MB", "Compatibility; has no effect.", "user", nil},
-	{"xmloption", "content", "Compatibility; has no effect.", "user", nil},
+	{"xmloption", "content", "Compatibility; has no effect.", "user", oneOf("content", "document")},
 })
 
 func makeSettings(list []setting) map[string]*setting {
@@ -197,9 +244,9 @@ func (s *Session) set(name, value string, local bool) error {
 		return pgerr.New(pgerr.CantChangeRuntimeParam, "parameter \"%s\" cannot be changed", st.name)
 	}
 	if st.check != nil {
-		v, ok := st.check(value)
-		if !ok {
-			return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": \"%s\"", st.name, value)
+		v, err := st.check(name, value)
+		if err != nil {
+			return err
 		}
 		value = v
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
+// Stable reports whether the cast's result depends on session settings.
+func (c *Cast) Stable() bool { return castIsStable(c.Arg.Type(), c.To) }
+
 // castIsStable reports whether a cast's result depends on session settings.
 func castIsStable(from, to types.T) bool {
 	a, b := from.ID, to.ID

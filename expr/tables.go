@@ -23,6 +23,11 @@ var tables = sync.OnceValue(func() *registry {
 		}
 	}
 	nameParams(r.funcs)
+	for _, name := range stableByDeclaration {
+		for _, f := range r.funcs[name] {
+			f.Volatility = max(f.Volatility, Stable)
+		}
+	}
 	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs(), regressionAggs(), rangeAggs()} {
 		for _, f := range family {
 			r.aggs[f.Name] = append(r.aggs[f.Name], f)
@@ -30,6 +35,10 @@ var tables = sync.OnceValue(func() *registry {
 	}
 	return r
 })
+
+// stableByDeclaration are functions that PostgreSQL declares stable, for the sake of
+// locales and encodings: what is made of them is no constant.
+var stableByDeclaration = []string{"format", "to_char", "to_date", "to_number", "convert", "convert_from", "convert_to", "quote_literal", "quote_nullable"}
 
 // VisitFuncs calls f for every scalar and set-returning function, in no order.
 func VisitFuncs(f func(*Func)) {

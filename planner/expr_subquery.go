@@ -286,7 +286,7 @@ func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
 	width := len(n.Schema())
 	switch s.kind {
 	case subScalar:
-		if b.stream && !b.singleFor(n, s.node) {
+		if !b.singleFor(n, s.node) {
 			return b.attachChecked(n, s)
 		}
 		n = &plan.Apply{Kind: plan.Left, Left: n, Right: s.node, Scalar: true}
@@ -304,7 +304,7 @@ func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
 	return b.attachAny(n, s)
 }
 
-// attachChecked attaches a scalar subquery of a stream that may have several
+// attachChecked attaches a scalar subquery that may have several
 // rows: it counts them, and the expression that needs the value fails while they
 // are more than one. So only rows for which it is needed fail, and they are back
 // as soon as one row is left.

@@ -418,6 +418,9 @@ func (s *selection) toGroups(keys []string) error {
 			}
 		}
 	}
+	if err := s.checkDirectArgs(at); err != nil {
+		return err
+	}
 	var first error
 	var rewrite func(expr.Expr) expr.Expr
 	rewrite = func(e expr.Expr) expr.Expr {
@@ -470,6 +473,32 @@ func (s *selection) toGroups(keys []string) error {
 	return first
 }
 
+// checkDirectArgs: the direct arguments of an ordered-set aggregate are the same for
+// a group.
+func (s *selection) checkDirectArgs(at map[string]int) error {
+	for _, a := range s.aggs {
+		if !a.fn.OrderedSet {
+			continue
+		}
+		for _, arg := range a.args[:len(a.args)-len(a.order)] {
+			var err error
+			replace(arg, func(x expr.Expr) (expr.Expr, bool) {
+				if _, grouped := at[exprKey(x)]; grouped {
+					return x, true
+				}
+				if c, ok := x.(*expr.Col); ok && err == nil {
+					err = pgerr.From(s.ungrouped(c)).WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
+				}
+				return nil, false
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // sameForAll tells that e has the same value for all rows: a constant, or under
 // several grouping sets, where it matters, also a subquery that refers to nothing
 // around it.
@@ -485,19 +514,27 @@ func (s *selection) sameForAll(e expr.Expr) bool {
 			return false
 		case *expr.Col, *expr.Outer, *expr.Param, *aggRef, *winRef, *groupingRef:
 			same = false
+		case *expr.Call:
+			same = x.Fn.Volatility == expr.Immutable
+		case *expr.Cast:
+			same = !x.Stable()
 		}
 		return same
 	})
 	return same
 }
 
-// isConstant tells that e is made of constants.
+// isConstant tells that e is made of constants by what is immutable.
 func isConstant(e expr.Expr) bool {
 	constant := true
 	expr.Walk(e, func(x expr.Expr) bool {
-		switch x.(type) {
+		switch x := x.(type) {
 		case *expr.Col, *expr.Outer, *expr.Param, *subRef, *aggRef, *winRef, *groupingRef:
 			constant = false
+		case *expr.Call:
+			constant = x.Fn.Volatility == expr.Immutable
+		case *expr.Cast:
+			constant = !x.Stable()
 		}
 		return constant
 	})
