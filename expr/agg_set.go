@@ -221,7 +221,9 @@ func newCollector(m MakeArgs, skipNull bool) *collector {
 }
 
 // orderable reports whether values of t have a key encoding.
-func orderable(t types.T) bool { return t.ID != types.JSON && t.ID != types.Void }
+func orderable(t types.T) bool {
+	return t.ID != types.JSON && t.ID != types.JSONPath && t.ID != types.Void
+}
 
 func (s *collector) add(m *multiset, args []vec.Vector, i int, w int64) {
 	if s.skipNull && args[s.nullCol].IsNull(i) {

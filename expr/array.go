@@ -87,7 +87,7 @@ func arrayFuncs() []*Func {
 			return r.putJSON(v, ok, false)
 		})),
 		safe(fn("array_subscript", ts(tJSONB, tText), tJSONB, func(r *row) error {
-			v, ok := types.JSONPath(r.b(0), []string{r.s(1)})
+			v, ok := types.JSONFollow(r.b(0), []string{r.s(1)})
 			return r.putJSON(v, ok, false)
 		})),
 		poly(fn("trim_array", ts(AnyArray, tI4), types.T{}, trimArray), sameAs(0)),

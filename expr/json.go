@@ -84,7 +84,7 @@ func jsonAccess() []*Func {
 					if hasNull {
 						return r.null()
 					}
-					v, ok := types.JSONPath(r.b(0), keys)
+					v, ok := types.JSONFollow(r.b(0), keys)
 					return r.putJSON(v, ok, text)
 				})))
 		}
@@ -194,7 +194,7 @@ func jsonFuncs() []*Func {
 			for k := 1; k < len(r.args); k++ {
 				keys = append(keys, r.s(k))
 			}
-			v, ok := types.JSONPath(r.b(0), keys)
+			v, ok := types.JSONFollow(r.b(0), keys)
 			return r.putJSON(v, ok, text)
 		})
 		out[len(out)-1].Variadic, out[len(out)-2].Variadic = true, true

@@ -116,8 +116,8 @@ func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 	}
 	if item.distinct {
 		for i, a := range item.args {
-			if a.Type().ID == types.JSON && i < len(e.Args) {
-				return nil, b.errAt(leftmost(e.Args[i].Value), pgerr.UndefinedFunction, "could not identify an equality operator for type json")
+			if t := a.Type(); (t.ID == types.JSON || t.ID == types.JSONPath) && i < len(e.Args) {
+				return nil, b.errAt(leftmost(e.Args[i].Value), pgerr.UndefinedFunction, "could not identify an equality operator for type %s", t)
 			}
 		}
 		if err := b.checkAggDistinct(item, e); err != nil {
@@ -213,7 +213,7 @@ func (b *binder) sortKey(x expr.Expr, s sql.SortItem) (sortExpr, error) {
 	default:
 		return k, b.errAt(s, pgerr.WrongObjectType, "operator %s is not a valid ordering operator", s.Using)
 	}
-	if t := x.Type(); t.ID == types.JSON {
+	if t := x.Type(); t.ID == types.JSON || t.ID == types.JSONPath {
 		return k, pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t).
 			WithHint("Use an explicit ordering operator or modify the query.").At(b.at(s.Expr))
 	}

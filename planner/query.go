@@ -222,7 +222,7 @@ func distinct(n plan.Node) plan.Node {
 // checkEquality: rows can only be compared when every type has an equality.
 func (b *binder) checkEquality(cols []plan.Column, at []sql.Node) error {
 	for i, c := range cols {
-		if c.Typ.ID == types.JSON || c.Typ.ID == types.Void {
+		if c.Typ.ID == types.JSON || c.Typ.ID == types.JSONPath || c.Typ.ID == types.Void {
 			err := pgerr.New(pgerr.UndefinedFunction, "could not identify an equality operator for type %s", c.Typ.Base())
 			if i < len(at) {
 				return b.placed(err, leftmost(at[i]))

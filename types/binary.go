@@ -49,7 +49,7 @@ func AppendBinaryBytes(dst []byte, t T, b []byte) []byte {
 	switch t.ID {
 	case Numeric:
 		return AppendDecimalBinary(dst, DecodeDecimal(b))
-	case JSONB:
+	case JSONB, JSONPath:
 		return append(append(dst, 1), b...)
 	case Array:
 		return appendArrayBinary(dst, t, b)
@@ -185,13 +185,13 @@ func parseBinaryBytes(t T, b []byte) (Datum, error) {
 		return DecimalDatum(d), nil
 	case Bytea:
 		return string(b), nil
-	case JSONB:
+	case JSONB, JSONPath:
 		if len(b) == 0 || b[0] != 1 {
 			v := 0
 			if len(b) > 0 {
 				v = int(b[0])
 			}
-			return nil, pgerr.New(pgerr.Internal, "unsupported jsonb version number %d", v)
+			return nil, pgerr.New(pgerr.Internal, "unsupported %s version number %d", t.Base(), v)
 		}
 		b = b[1:]
 	case Array:

@@ -608,8 +608,12 @@ func AppendDecimalBinary(dst []byte, d Decimal) []byte {
 	be := binary.BigEndian
 	if d.form != decFinite {
 		sign := map[decForm]uint16{decNaN: 0xc000, decPosInf: 0xd000, decNegInf: 0xf000}[d.form]
+		scale := byte(0)
+		if d.form != decNaN {
+			scale = 0x20 // what PostgreSQL reads out of an infinity's sign
+		}
 		dst = append(dst, 0, 0, 0, 0)
-		return append(be.AppendUint16(dst, sign), 0, 0)
+		return append(be.AppendUint16(dst, sign), 0, scale)
 	}
 	var buf [72]byte
 	c := d.appendCoef(buf[:0])

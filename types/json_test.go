@@ -43,7 +43,7 @@ func TestJSONBEdits(t *testing.T) {
 	check("delete path", v, err, `{"a": [1], "c": "x"}`)
 	check("strip", AppendJSONBStripNulls(nil, b), nil, `{"a": [1, {}], "c": "x"}`)
 	check("concat", AppendJSONBConcat(nil, b, jb(t, `{"c":1}`)), nil, `{"a": [1, {"b": null}], "c": 1}`)
-	p, ok := JSONPath(b, []string{"a", "1", "b"})
+	p, ok := JSONFollow(b, []string{"a", "1", "b"})
 	if !ok || string(p) != "null" {
 		t.Errorf("path: %s %v", p, ok)
 	}

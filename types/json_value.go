@@ -179,8 +179,8 @@ func JSONIndex(b []byte, i int) (val []byte, ok bool) {
 	return val, ok
 }
 
-// JSONPath follows a path of keys and array indexes.
-func JSONPath(b []byte, path []string) ([]byte, bool) {
+// JSONFollow follows a path of keys and array indexes.
+func JSONFollow(b []byte, path []string) ([]byte, bool) {
 	ok := true
 	for _, p := range path {
 		if JSONType(b) == "array" {

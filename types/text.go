@@ -404,6 +404,8 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 		return s, nil
 	case JSONB:
 		return box(ParseJSONB(s))
+	case JSONPath:
+		return box(normalJSONPath(s))
 	case Oid:
 		return box(ParseOid(s))
 	case Regclass, Regtype, Regproc, Regnamespace:

@@ -53,6 +53,7 @@ const (
 	Datemultirange
 	Tsmultirange
 	Tstzmultirange
+	JSONPath
 	numIDs
 )
 
@@ -93,6 +94,7 @@ var (
 	TOid         = T{ID: Oid, Mod: -1}
 	TRegclass    = T{ID: Regclass, Mod: -1}
 	TRegtype     = T{ID: Regtype, Mod: -1}
+	TJSONPath    = T{ID: JSONPath, Mod: -1}
 	TRecord      = T{ID: Record, Mod: -1}
 	TVoid        = T{ID: Void, Mod: -1}
 )
@@ -228,6 +230,7 @@ var infos = [numIDs]info{
 	Nummultirange:  {"nummultirange", "nummultirange", 4532, 6151, KBytes, -1, 'R'},
 	Datemultirange: {"datemultirange", "datemultirange", 4535, 6155, KBytes, -1, 'R'},
 	Tsmultirange:   {"tsmultirange", "tsmultirange", 4533, 6152, KBytes, -1, 'R'},
+	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 }
 

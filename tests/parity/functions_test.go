@@ -52,6 +52,7 @@ func compared(f *expr.Func) bool {
 
 // samples are literals by type; those of text are by function too.
 var samples = map[types.ID][]string{
+	types.JSONPath:    {"$", "$.a", "$[*] ? (@ > 1)", "strict $.a", "$.**.type()", "$.a == 1", "$[0] + 1", "1 / 0"},
 	types.Bool:        {"t", "f"},
 	types.Int2:        {"-32768", "-1", "0", "1", "7", "32767"},
 	types.Int4:        {"-2147483648", "-3", "-1", "0", "1", "2", "7", "65", "100", "2147483647"},

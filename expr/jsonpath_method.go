@@ -1,0 +1,186 @@
+package expr
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+)
+
+// method applies .type(), .size() and the like.
+func (e *pathEval) method(i *types.PathItem, v pathItem, unwrap bool, yield pathSink) (bool, error) {
+	name := i.Text
+	switch name {
+	case "type":
+		s := pathKindNames[v.kind]
+		if v.kind == pathDatetime {
+			s = v.typ.Base().String()
+		}
+		return e.next(i, stringItem(s), yield)
+	case "size":
+		n := 1
+		if v.kind == pathArray {
+			n = types.JSONLen(v.raw)
+		} else if e.path.Strict && !e.lenient {
+			return false, pathError("22039", "jsonpath item method .size() can only be applied to an array")
+		}
+		return e.next(i, numberItem(types.DecimalFromInt64(int64(n))), yield)
+	}
+	if unwrap && v.kind == pathArray {
+		return e.elements(v, func(x pathItem) (bool, error) { return e.item(i, x, false, yield) })
+	}
+	switch name {
+	case "abs", "floor", "ceiling":
+		if v.kind != pathNumber {
+			return false, pathError("22036", "jsonpath item method .%s() can only be applied to a numeric value", name)
+		}
+		d := map[string]func(types.Decimal) types.Decimal{"abs": types.Decimal.Abs, "floor": types.Decimal.Floor, "ceiling": types.Decimal.Ceil}[name](v.num)
+		return e.next(i, numberItem(d), yield)
+	case "double":
+		return e.double(i, v, yield)
+	case "keyvalue":
+		return e.keyvalue(i, v, yield)
+	}
+	if v.kind != pathString {
+		return false, pathError("22031", "jsonpath item method .datetime() can only be applied to a string")
+	}
+	if i.Left != nil {
+		e.fatal = pgerr.Unsupported("a template in .datetime()", "Leave it out for dates and times in ISO 8601, or cast in SQL.")
+		return false, e.fatal
+	}
+	t, err := readPathTime(v.str)
+	if err != nil {
+		return false, err
+	}
+	return e.next(i, t, yield)
+}
+
+func (e *pathEval) double(i *types.PathItem, v pathItem, yield pathSink) (bool, error) {
+	switch v.kind {
+	case pathNumber:
+		if f := v.num.Float64(); math.IsInf(f, 0) {
+			return false, pathError("22036", "numeric argument of jsonpath item method .double() is out of range for type double precision")
+		}
+		return e.next(i, v, yield)
+	case pathString:
+		f, err := types.ParseFloat8(v.str)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			return false, pathError("22036", "string argument of jsonpath item method .double() is not a valid representation of a double precision number")
+		}
+		return e.next(i, numberItem(types.DecimalFromFloat64(f)), yield)
+	}
+	return false, pathError("22036", "jsonpath item method .double() can only be applied to a string or numeric value")
+}
+
+// keyvalue yields an object for each member. Their ids tell objects of one document
+// apart: 0 for the document itself, as in PostgreSQL, and where the object begins in
+// its text for others.
+func (e *pathEval) keyvalue(i *types.PathItem, v pathItem, yield pathSink) (bool, error) {
+	if v.kind != pathObject {
+		return false, pathError("2203C", "jsonpath item method .keyvalue() can only be applied to an object")
+	}
+	id := cap(e.root.raw) - cap(v.raw)
+	if id < 0 || len(v.raw) == 0 || len(e.root.raw) == 0 || id >= len(e.root.raw) || &e.root.raw[id] != &v.raw[0] {
+		id = 0
+	}
+	more, err := true, error(nil)
+	types.JSONObjectEach(v.raw, func(k, x []byte) bool {
+		b := append([]byte(`{"id": `), strconv.Itoa(id)...)
+		b = append(append(b, `, "key": `...), k...)
+		b = append(append(append(b, `, "value": `...), x...), '}')
+		more, err = e.next(i, jsonItem(b), yield)
+		return more && err == nil
+	})
+	return more, err
+}
+
+var (
+	pathDate  = `(\d{4,})-(\d{2})-(\d{2})`
+	pathClock = `(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?`
+	pathZone  = ` ?([+-])(\d{2})(?::(\d{2}))?`
+
+	pathTimeForms = []struct {
+		re  *regexp.Regexp
+		typ types.T
+	}{
+		{regexp.MustCompile(`^` + pathDate + `$`), types.TDate},
+		{regexp.MustCompile(`^` + pathClock + pathZone + `$`), types.TTime},
+		{regexp.MustCompile(`^` + pathClock + `$`), types.TTime},
+		{regexp.MustCompile(`^` + pathDate + `[ T]` + pathClock + pathZone + `$`), types.TTimestamptz},
+		{regexp.MustCompile(`^` + pathDate + `[ T]` + pathClock + `$`), types.TTimestamp},
+	}
+)
+
+// readPathTime reads a date or time in ISO 8601, which says by its parts what it is.
+func readPathTime(s string) (pathItem, error) {
+	for k, f := range pathTimeForms {
+		if !f.re.MatchString(s) {
+			continue
+		}
+		if k == 1 {
+			break // time with time zone, which there is not
+		}
+		d, err := types.ParseText(f.typ, s, &types.Options{})
+		if err != nil {
+			return pathItem{}, err
+		}
+		i := pathItem{kind: pathDatetime, typ: f.typ, when: d}
+		if f.typ.ID == types.Timestamptz {
+			m := f.re.FindStringSubmatch(s)
+			// Zones by their offset count hours westwards.
+			sign := map[string]string{"+": "-", "-": "+"}[m[8]]
+			if i.zone = sign + m[9]; m[10] != "" {
+				i.zone += ":" + m[10]
+			}
+		}
+		return i, nil
+	}
+	if pathTimeForms[1].re.MatchString(s) {
+		return pathItem{}, pgerr.Unsupported("a time with time zone in .datetime()", "Use timestamps with time zone.")
+	}
+	return pathItem{}, pgerr.New("22031", "datetime format is not recognized: \"%s\"", s).
+		WithHint("Use a datetime template argument to specify the input data format.")
+}
+
+// compareTimes compares dates and times; ok is false for a time of day and a day.
+// Those with and without a zone are compared by the functions called …_tz only.
+func (e *pathEval) compareTimes(a, b pathItem) (d int, ok bool) {
+	if (a.typ.ID == types.Time) != (b.typ.ID == types.Time) {
+		return 0, false
+	}
+	if a.typ.ID == types.Time {
+		return cmpInt64(a.when.(int64), b.when.(int64)), true
+	}
+	zoned := a.typ.ID == types.Timestamptz || b.typ.ID == types.Timestamptz
+	if a.typ.ID != b.typ.ID && zoned && !e.zoned {
+		from, to := a.typ, types.TTimestamptz
+		if a.typ.ID == types.Timestamptz {
+			from = b.typ
+		}
+		e.fatal = pgerr.New(pgerr.FeatureNotSupported, "cannot convert value from %s to %s without time zone usage", from.TypName(), to.TypName()).
+			WithHint("Use *_tz() function for time zone support.")
+		return 0, false
+	}
+	common := types.TTimestamp
+	if zoned {
+		common = types.TTimestamptz
+	}
+	x, err1 := castDatum(a.when, a.typ, common, false, e.zone)
+	y, err2 := castDatum(b.when, b.typ, common, false, e.zone)
+	if err1 != nil || err2 != nil {
+		return 0, false
+	}
+	return cmpInt64(x.(int64), y.(int64)), true
+}
+
+func cmpInt64(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
