@@ -24,7 +24,139 @@ func jsonRecordFuncs() []*Func {
 				}})
 		}
 	}
+	return append(out, populateFuncs()...)
+}
+
+// populateFuncs fill rows of the type of their first argument from JSON objects.
+func populateFuncs() []*Func {
+	var out []*Func
+	for _, t := range ts(tJSON, tJSONB) {
+		name := t.TypName() + "_populate_record"
+		args := ts(AnyElement, t)
+		one := fnNulls(name, args, types.T{}, func(r *row) error {
+			if r.isNull(1) {
+				if r.isNull(0) {
+					return r.null()
+				}
+				return r.putB(r.b(0))
+			}
+			var base []byte
+			if !r.isNull(0) {
+				base = r.b(0)
+			}
+			rec, err := populate(r.b(1), base, r.typ(0), r.c.options())
+			if err != nil {
+				return err
+			}
+			return r.putS(rec)
+		})
+		one.RetFn = elemOfRow
+		many := &Func{Name: name + "set", Args: args, Ret: types.TRecord, Set: true, MayFail: true, NotStrict: true,
+			Cols: func(in []types.T) ([]string, []types.T) {
+				var names []string
+				var ts []types.T
+				for _, f := range in[0].Fields() {
+					names, ts = append(names, f.Name), append(ts, f.Typ)
+				}
+				return names, ts
+			},
+			EvalSet: func(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
+				if args[1].IsNull(i) {
+					return nil
+				}
+				return populateSet(c, name+"set", dst, args, i)
+			}}
+		for _, f := range []*Func{one, many} {
+			f.Params = []string{"base", "from_json"}
+			out = append(out, stable(f))
+		}
+	}
 	return out
+}
+
+// elemOfRow is the type of the first argument.
+func elemOfRow(args []types.T) types.T { return args[0].Base() }
+
+// NeedsRow reports whether f fills rows of its first argument's type.
+func (f *Func) NeedsRow() bool { return strings.Contains(f.Name, "_populate_record") }
+
+func populateSet(c *Ctx, name string, dst, args []vec.Vector, i int) error {
+	b := args[1].(*vec.Bytes).At(i)
+	if firstByte(b) != '[' {
+		return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", name, notArray(name, b))
+	}
+	var base []byte
+	if !args[0].IsNull(i) {
+		base = args[0].(*vec.Bytes).At(i)
+	}
+	var err error
+	types.JSONArrayEach(b, func(v []byte) bool {
+		if firstByte(v) != '{' {
+			err = pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", name)
+			return false
+		}
+		var ds []types.Datum
+		if ds, err = populateFields(v, base, args[0].Type(), c.options()); err != nil {
+			return false
+		}
+		for k, d := range ds {
+			dst[k].AppendDatum(d)
+		}
+		return true
+	})
+	return err
+}
+
+// populate makes a record of type t of an object; base, if not nil, is a record
+// that has the fields the object lacks.
+func populate(obj, base []byte, t types.T, opt *types.Options) (string, error) {
+	if firstByte(obj) != '{' {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on %s", jsonShape(obj, "an array"))
+	}
+	ds, err := populateFields(obj, base, t, opt)
+	if err != nil {
+		return "", err
+	}
+	return recordOf(t, ds), nil
+}
+
+func recordOf(t types.T, ds []types.Datum) string {
+	fs := t.Fields()
+	ts := make([]types.T, len(fs))
+	for i, f := range fs {
+		ts[i] = f.Typ
+	}
+	return string(types.AppendRecord(nil, ts, ds))
+}
+
+func populateFields(obj, base []byte, t types.T, opt *types.Options) ([]types.Datum, error) {
+	fs := t.Fields()
+	ds := make([]types.Datum, len(fs))
+	v := types.ViewRecord(base)
+	for i, f := range fs {
+		val, ok := types.JSONField(obj, f.Name)
+		if !ok {
+			if i < v.Len() {
+				if e, null := v.At(i); !null {
+					ds[i] = types.ElemDatum(f.Typ.Kind(), e)
+				}
+			}
+			continue
+		}
+		var err error
+		if ds[i], err = fromJSON(val, f.Typ, f.Name, opt); err != nil {
+			return nil, err
+		}
+	}
+	return ds, nil
+}
+
+// notArray says what b, of json or jsonb, is instead of an array.
+func notArray(name string, b []byte) string {
+	if strings.HasPrefix(name, "jsonb") {
+		return "a non-array"
+	}
+	return jsonShape(b, "an object")
 }
 
 // WithColumns is a function that needs a column definition list with one.
@@ -37,16 +169,12 @@ func WithColumns(f *Func, names []string, cols []types.T) *Func {
 		b := args[0].(*vec.Bytes).At(i)
 		if !many {
 			if firstByte(b) != '{' {
-				what := "a scalar"
-				if firstByte(b) == '[' {
-					what = "an array"
-				}
-				return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", f.Name, what)
+				return pgerr.New(pgerr.InvalidParameterValue, "cannot call populate_composite on %s", jsonShape(b, "an array"))
 			}
 			return appendJSONRow(c, dst, names, cols, b)
 		}
 		if firstByte(b) != '[' {
-			return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", f.Name, jsonShape(b, "a non-array"))
+			return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", f.Name, notArray(f.Name, b))
 		}
 		var err error
 		types.JSONArrayEach(b, func(v []byte) bool {
@@ -97,6 +225,13 @@ func fromJSON(v []byte, t types.T, key string, opt *types.Options) (types.Datum,
 	case t.ID == types.Array && first != '"':
 		return nil, pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array").
 			WithHint("See the value of key \"%s\".", key)
+	}
+	if t.ID == types.Record && first == '{' {
+		ds, err := populateFields(v, nil, t, opt)
+		if err != nil {
+			return nil, err
+		}
+		return recordOf(t, ds), nil
 	}
 	text := string(v)
 	if first == '"' {

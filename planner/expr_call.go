@@ -95,6 +95,12 @@ func (b *binder) call(name string, at sql.Node, args ...expr.Expr) (expr.Expr, e
 }
 
 func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Expr, error) {
+	if f.NeedsRow() && len(args) > 0 && len(args[0].Type().Fields()) == 0 {
+		if args[0].Type().ID == types.Record {
+			return nil, b.unsupported(at, "a row of unknown fields in "+f.Name, "Give a row of a table or of a composite type: NULL::t.")
+		}
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "first argument of %s must be a row type", f.Name)
+	}
 	args, err := b.coerceArgs(f.ParamTypes(typesOf(args)), args, at)
 	if err != nil {
 		return nil, err

@@ -227,6 +227,7 @@ func (b *binder) subscript(ec *exprContext, e *sql.Subscript) (expr.Expr, error)
 		return nil, b.errAt(e, pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.Base())
 	}
 	if t.ID == types.JSONB {
+		var path []expr.Expr
 		for _, ix := range e.Indexes {
 			if ix.Slice {
 				return nil, b.errAt(e, pgerr.DatatypeMismatch, "jsonb subscript does not support slices")
@@ -235,11 +236,12 @@ func (b *binder) subscript(ec *exprContext, e *sql.Subscript) (expr.Expr, error)
 			if err != nil {
 				return nil, err
 			}
-			if x, err = b.op("->", e, x, i); err != nil {
+			if i, err = b.jsonSubscript(i, ix.Upper); err != nil {
 				return nil, err
 			}
+			path = append(path, i)
 		}
-		return x, nil
+		return b.op("#>", e, x, &expr.MakeArray{Args: path, Typ: types.ArrayOf(types.Text)})
 	}
 	args, slice := []expr.Expr{x}, false
 	for _, ix := range e.Indexes {
@@ -277,6 +279,15 @@ func (b *binder) subscript(ec *exprContext, e *sql.Subscript) (expr.Expr, error)
 		return b.call("array_slice", e, args...)
 	}
 	return b.call("array_subscript", e, args...)
+}
+
+// jsonSubscript makes a subscript of jsonb a step of a path: a key or a number.
+func (b *binder) jsonSubscript(i expr.Expr, at sql.Expr) (expr.Expr, error) {
+	if t := i.Type(); t.ID != types.Unknown && !expr.CanCast(t, types.TInt4, expr.Implicit) && !expr.CanCast(t, types.TText, expr.Implicit) {
+		return nil, pgerr.New(pgerr.DatatypeMismatch, "subscript type %s is not supported", t.Base()).
+			WithHint("jsonb subscript must be coercible to either integer or text.").At(b.at(leftmost(at)))
+	}
+	return b.coerce(i, types.TText, expr.Explicit, at)
 }
 
 func (b *binder) fieldSelect(ec *exprContext, e *sql.FieldSelect) (expr.Expr, error) {

@@ -30,11 +30,11 @@ func (b *binder) funcTable(te *sql.FuncTable, outer *scope) (*fromPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	single := len(cols) == 1 || len(cols) == 2 && te.Ordinality
+	single := (len(cols) == 1 || len(cols) == 2 && te.Ordinality) && parts[0].Type().ID != types.Record
 	if single && !defined && te.Alias != nil && len(te.Alias.Columns) == 0 {
 		it.cols[0].name = te.Alias.Name // a scalar function's column takes the alias
 	}
-	it.scalar = len(cols) == 1
+	it.scalar = len(cols) == 1 && parts[0].Type().ID != types.Record
 	return &fromPart{node: node, items: []*rangeItem{it}}, nil
 }
 
@@ -116,6 +116,13 @@ func (b *binder) rowsOf(parts []expr.Expr, names []string, ordinality bool) (pla
 	}
 	row := []expr.Expr{parts[0]}
 	cols := []plan.Column{{Name: names[0], Typ: parts[0].Type()}}
+	if fields := parts[0].Type().Fields(); parts[0].Type().ID == types.Record && len(fields) > 0 {
+		row, cols = nil, nil // a row stands for its columns
+		for i, f := range fields {
+			row = append(row, fieldOf(parts[0], i))
+			cols = append(cols, plan.Column{Name: f.Name, Typ: f.Typ})
+		}
+	}
 	if ordinality {
 		cols = append(cols, ord)
 		row = append(row, &expr.Const{Val: int64(1), Typ: types.TInt8})
