@@ -263,6 +263,7 @@ const (
 	settingIndexes     = planner.SettingIndexes
 	settingIntervals   = "intervalstyle"
 	settingDigits      = "extra_float_digits"
+	settingDates       = "datestyle"
 )
 
 func parallelism(m map[string]string) int {
@@ -289,6 +290,7 @@ func (s *Session) freeze(onError string, reads []uint32) map[string]string {
 		"timezone":         s.values["timezone"],
 		settingIntervals:   s.values[settingIntervals],
 		settingDigits:      s.values[settingDigits],
+		settingDates:       s.values[settingDates],
 		settingParallelism: strconv.Itoa(s.eng.cfg.Parallelism),
 		settingOnError:     onError,
 		settingNow:         strconv.FormatInt(s.expr.NowMicros, 10),
@@ -304,6 +306,7 @@ func (e *Engine) frozenSession(path []string, m map[string]string) *expr.Session
 		s.Options.Zone = z
 	}
 	s.Options.IntervalStyle = intervalStyle(m[settingIntervals])
+	setDateStyle(&s.Options, m[settingDates])
 	if n, err := strconv.Atoi(m[settingDigits]); err == nil {
 		s.Options.ExtraFloatDigits = n - 1
 	}

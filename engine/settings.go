@@ -121,15 +121,62 @@ func parseMillis(v string) (int64, bool) {
 	return 0, false
 }
 
-func dateStyleValue(v string) (string, bool) {
+// dateStyleValue is a value of DateStyle; what v does not say stays as in now.
+func dateStyleValue(now, v string) (string, error) {
+	style, order, _ := strings.Cut(now, ", ")
+	var newStyle, newOrder string
+	conflict := false
+	note := func(to *string, x string) {
+		conflict = conflict || *to != "" && *to != x
+		*to = x
+	}
 	for _, p := range strings.Split(v, ",") {
-		switch strings.ToLower(strings.TrimSpace(p)) {
-		case "iso", "mdy", "us", "noneuro", "":
+		switch w := strings.ToUpper(strings.Trim(strings.TrimSpace(p), "\"")); {
+		case w == "":
+		case w == "ISO":
+			note(&newStyle, "ISO")
+		case w == "SQL":
+			note(&newStyle, types.DateSQL)
+		case strings.HasPrefix(w, "POSTGRES"):
+			note(&newStyle, types.DatePostgres)
+		case w == "GERMAN":
+			note(&newStyle, types.DateGerman)
+			if newOrder == "" {
+				order = types.OrderDMY
+			}
+		case w == "YMD":
+			note(&newOrder, types.OrderYMD)
+		case w == "DMY" || strings.HasPrefix(w, "EURO"):
+			note(&newOrder, types.OrderDMY)
+		case w == "MDY" || w == "US" || strings.HasPrefix(w, "NONEURO"):
+			note(&newOrder, "MDY")
+		case w == "DEFAULT":
+			style, order = "ISO", "MDY"
 		default:
-			return "", false
+			return "", badValue("DateStyle", v).WithDetail("Unrecognized key word: \"%s\".", strings.ToLower(w))
 		}
 	}
-	return "ISO, MDY", true
+	if conflict {
+		return "", badValue("DateStyle", v).WithDetail("Conflicting \"datestyle\" specifications.")
+	}
+	if newStyle != "" {
+		style = newStyle
+	}
+	if newOrder != "" {
+		order = newOrder
+	}
+	return style + ", " + order, nil
+}
+
+// setDateStyle puts a value of DateStyle into the options.
+func setDateStyle(o *types.Options, v string) {
+	o.DateStyle, o.DateOrder, _ = strings.Cut(v, ", ")
+	if o.DateStyle == "ISO" {
+		o.DateStyle = ""
+	}
+	if o.DateOrder == "MDY" {
+		o.DateOrder = ""
+	}
 }
 
 func encodingValue(v string) (string, bool) {
@@ -152,7 +199,7 @@ var settings = makeSettings([]setting{
 	{"bytea_output", "hex", "Sets the output format for bytea.", "user", oneOf("escape", "hex")},
 	{"client_encoding", "UTF8", "Sets the client's character set encoding.", "user", hooked("client_encoding", encodingValue)},
 	{"client_min_messages", "notice", "Sets the message levels that are sent to the client.", "user", messageLevel},
-	{"DateStyle", "ISO, MDY", "Sets the display format for date and time values.", "user", hooked("DateStyle", dateStyleValue)},
+	{"DateStyle", "ISO, MDY", "Sets the display format for date and time values.", "user", nil},
 	{"default_table_access_method", "heap", "Compatibility; has no effect.", "user", nil},
 	{"default_tablespace", "", "Compatibility; has no effect.", "user", nil},
 	{"default_transaction_deferrable", "off", "Compatibility; has no effect.", "user", boolValue},
@@ -243,6 +290,11 @@ func (s *Session) set(name, value string, local bool) error {
 	if st.context == "internal" {
 		return pgerr.New(pgerr.CantChangeRuntimeParam, "parameter \"%s\" cannot be changed", st.name)
 	}
+	if st.name == "DateStyle" {
+		if value, err = dateStyleValue(s.values["datestyle"], value); err != nil {
+			return err
+		}
+	}
 	if st.check != nil {
 		v, err := st.check(name, value)
 		if err != nil {
@@ -303,6 +355,8 @@ func (s *Session) refresh(key, value string) error {
 		s.expr.Options.ExtraFloatDigits = n - 1
 	case "intervalstyle":
 		s.expr.Options.IntervalStyle = intervalStyle(value)
+	case "datestyle":
+		setDateStyle(&s.expr.Options, value)
 	case "bytea_output":
 		s.expr.Options.ByteaEscape = value == "escape"
 	case "statement_timeout":

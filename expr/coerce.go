@@ -67,10 +67,14 @@ func literal(k *Const, to types.T, ctx CastContext) (Expr, error) {
 }
 
 // plainDate reports whether a literal is a date or time whatever the session:
-// digits, with an offset of its own where the type has a zone.
+// digits with the year first, with an offset of its own where the type has a zone.
 func plainDate(s string, t types.T) bool {
 	switch t.ID {
-	case types.Date, types.Time, types.Timestamp, types.Timestamptz:
+	case types.Time:
+	case types.Date, types.Timestamp, types.Timestamptz:
+		if len(s) < 8 || s[4] != '-' {
+			return false
+		}
 	case types.Interval:
 		return !types.SignDependsOnStyle(s)
 	default:

@@ -332,13 +332,16 @@ func appendJSON(dst []byte, t types.T, d types.Datum, opt *types.Options) []byte
 	case types.Record:
 		return appendJSONRecord(dst, t, d.(string), false, opt)
 	case types.Timestamp, types.Timestamptz:
-		s := textOf(t, d, opt)
+		s := textOf(t, d, opt.ISODates())
 		if t.ID == types.Timestamptz && !infiniteTS(d.(int64)) {
 			if c := s[len(s)-3]; c == '+' || c == '-' { // JSON dates have minutes in the offset
 				s += ":00"
 			}
 		}
 		return types.AppendJSONString(dst, strings.Replace(s, " ", "T", 1))
+	}
+	if t.ID == types.Date {
+		opt = opt.ISODates()
 	}
 	return types.AppendJSONString(dst, textOf(t, d, opt))
 }

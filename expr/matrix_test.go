@@ -54,6 +54,8 @@ func extremes(t types.T) []string {
 		return []string{"{}", "{[1,2),[3,4.5]}", "{(,1),(7,)}"}
 	case types.Record, types.Void:
 		return nil
+	case types.JSONPath:
+		return []string{"$", "strict $.a", "$[*] ? (@ > 1)", "$.**", "1 / 0", "$.a.type()"}
 	}
 	return []string{"", "a", "hour", "é%_\\", "1", "America/Denver", "(", "YYYY-MM-DD", "hex", "a.b"}
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
@@ -263,6 +264,9 @@ func (b *binder) indexOptions(s *sql.CreateIndex) ([]catalog.Option, error) {
 		switch o.Name {
 		case "fillfactor", "deduplicate_items":
 		default:
+			if space, _, dotted := strings.Cut(o.Name, "."); dotted {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter namespace \"%s\"", space)
+			}
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter \"%s\"", o.Name)
 		}
 	}

@@ -28,6 +28,7 @@ type dtParts struct {
 	nums             []string // numbers not yet given a meaning
 	iso              bool     // year first
 	doy              int
+	order            string // of the fields of a date, as Options.DateOrder
 }
 
 // splitFields cuts input into fields as PostgreSQL's ParseDateTime does.
@@ -146,6 +147,7 @@ const (
 	dtOK dtErr = iota
 	dtBad
 	dtRange
+	dtMonthDay // no month or day at all: perhaps their order is another
 	dtZone
 )
 
@@ -155,13 +157,16 @@ func (e dtErr) toError(typ, s string) error {
 		return errDateSyntax(typ, s)
 	case dtRange:
 		return errDateRange(s)
+	case dtMonthDay:
+		return errDateRange(s).WithHint("Perhaps you need a different \"datestyle\" setting.")
 	case dtZone:
 		return pgerr.New(pgerr.InvalidTimeZoneDisplacement, "time zone displacement out of range: \"%s\"", s)
 	}
 	return nil
 }
 
-func decodeDateTime(s string) (p dtParts, e dtErr) {
+func decodeDateTime(s, order string) (p dtParts, e dtErr) {
+	p.order = order
 	fields, ok := splitFields(s)
 	if !ok {
 		return p, dtBad
@@ -295,17 +300,9 @@ func (p *dtParts) setDate(t string) dtErr {
 	}
 	if month >= 0 {
 		rest := append(append([]string{}, fs[:month]...), fs[month+1:]...)
-		if len(rest[0]) > 2 || month == 1 && d == '-' && len(rest[1]) <= 2 && mustInt(rest[0]) > 31 {
-			return p.setYD(rest[0], rest[1])
-		}
-		return p.setYD(rest[1], rest[0])
+		return p.orderYD(rest[0], rest[1])
 	}
-	if len(fs[0]) > 2 {
-		p.month = mustInt(fs[1])
-		return p.setYD(fs[0], fs[2])
-	}
-	p.month = mustInt(fs[0])
-	return p.setYD(fs[2], fs[1])
+	return p.orderYMD(fs[0], fs[1], fs[2])
 }
 
 func (p *dtParts) setDoy(y, doy string) dtErr {
@@ -458,18 +455,10 @@ func (p *dtParts) resolveNums() dtErr {
 		return dtBad
 	case p.month != 0 && n == 2: // a month's name with a day and a year
 		p.hasDate = true
-		if len(p.nums[0]) > 2 {
-			return p.setYD(p.nums[0], p.nums[1])
-		}
-		return p.setYD(p.nums[1], p.nums[0])
+		return p.orderYD(p.nums[0], p.nums[1])
 	case p.month == 0 && n == 3:
 		p.hasDate = true
-		if len(p.nums[0]) > 2 {
-			p.month = mustInt(p.nums[1])
-			return p.setYD(p.nums[0], p.nums[2])
-		}
-		p.month = mustInt(p.nums[0])
-		return p.setYD(p.nums[2], p.nums[1])
+		return p.orderYMD(p.nums[0], p.nums[1], p.nums[2])
 	}
 	return dtBad
 }
@@ -496,7 +485,7 @@ func (p *dtParts) check() dtErr {
 		return dtRange
 	}
 	if p.month < 1 || p.month > 12 || p.day < 1 || p.day > 31 {
-		return dtRange
+		return dtMonthDay
 	}
 	if p.doy > 0 {
 		p.year, p.month, p.day = DaysToCivil(CivilToDays(p.year, 1, 1) + p.doy - 1)
@@ -558,7 +547,7 @@ func ParseDate(s string, opt *Options) (int32, error) {
 	if d, _, rest, ok := parseISO(s); ok && rest == "" {
 		return int32(d), nil
 	}
-	p, e := decodeDateTime(s)
+	p, e := decodeDateTime(s, opt.dateOrder())
 	if e != dtOK {
 		return 0, e.toError("date", s)
 	}
@@ -603,7 +592,7 @@ func specialTS(w string, opt *Options) int64 {
 
 // ParseTime reads a time of day in microseconds.
 func ParseTime(s string, opt *Options) (int64, error) {
-	p, e := decodeDateTime(s)
+	p, e := decodeDateTime(s, opt.dateOrder())
 	switch {
 	case e != dtOK:
 		return 0, e.toError("time", s)
@@ -622,7 +611,7 @@ func ParseTimestamp(s string, opt *Options) (int64, error) {
 	if d, tod, rest, ok := parseISO(s); ok && rest == "" {
 		return int64(d)*usPerDay + tod, nil
 	}
-	p, e := decodeDateTime(s)
+	p, e := decodeDateTime(s, opt.dateOrder())
 	if e != dtOK {
 		return 0, e.toError("timestamp", s)
 	}
@@ -669,7 +658,7 @@ func ParseTimestamptz(s string, opt *Options) (int64, error) {
 			}
 		}
 	}
-	p, e := decodeDateTime(s)
+	p, e := decodeDateTime(s, opt.dateOrder())
 	if e != dtOK {
 		return 0, e.toError(typ, s)
 	}

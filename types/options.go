@@ -4,7 +4,8 @@ package types
 // PostgreSQL's defaults in UTC with a clock that stands at 2000-01-01.
 type Options struct {
 	Zone             *Zone  // nil: UTC
-	DateStyle        string // only ISO, MDY is supported; empty means that
+	DateStyle        string // empty: ISO; or one of the styles in datestyle.go
+	DateOrder        string // empty: MDY; or OrderDMY, OrderYMD
 	IntervalStyle    string // empty: postgres; or one of the styles in style.go
 	ExtraFloatDigits int    // as PostgreSQL's less one: 0 is shortest round trip, negative loses digits
 	ByteaEscape      bool   // bytea_output = escape instead of hex

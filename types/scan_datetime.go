@@ -2,6 +2,7 @@ package types
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/streamdb/streamdb/pgerr"
 )
@@ -227,7 +228,11 @@ func (d *dtScan) wordField(n fmtNode) error {
 		i++
 	}
 	w := strings.ToLower(d.s[:i])
-	bad := pgerr.New(pgerr.InvalidDatetimeFormat, "invalid value \"%s\" for \"%s\"", d.s[:i], n.pat).
+	word := d.s
+	if k := strings.IndexFunc(word, unicode.IsSpace); k >= 0 {
+		word = word[:k]
+	}
+	bad := pgerr.New(pgerr.InvalidDatetimeFormat, "invalid value \"%s\" for \"%s\"", word, styled(n.pat, n.style)).
 		WithDetail("The given value did not match any of the allowed values for this field.")
 	names := func(list []string, short bool) int {
 		for k, m := range list {

@@ -469,7 +469,7 @@ func AppendText(dst []byte, t T, d Datum, opt *Options) []byte {
 		return AppendInt(dst, int64(v))
 	case int32:
 		if t.ID == Date {
-			return AppendDate(dst, v)
+			return AppendDateStyle(dst, v, opt)
 		}
 		return AppendInt(dst, int64(v))
 	case int64:
@@ -505,13 +505,9 @@ func AppendTextInt64(dst []byte, t T, v int64, opt *Options) []byte {
 	case Time:
 		return AppendTime(dst, v)
 	case Timestamp:
-		return AppendTimestamp(dst, v)
+		return AppendTimestampStyle(dst, v, opt)
 	case Timestamptz:
-		var z *Zone
-		if opt != nil {
-			z = opt.Zone
-		}
-		return AppendTimestamptz(dst, v, z)
+		return AppendTimestamptzStyle(dst, v, opt)
 	case Regclass, Regtype, Regproc, Regnamespace:
 		if v == 0 {
 			return append(dst, '-')

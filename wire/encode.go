@@ -123,16 +123,16 @@ func textBytea(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
 	return dst
 }
 
-func textDate(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
-	return types.AppendDate(dst, v.(*vec.Col[int32]).Vals[i])
+func textDate(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
+	return types.AppendDateStyle(dst, v.(*vec.Col[int32]).Vals[i], o)
 }
 
 func textTime(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
 	return types.AppendTime(dst, v.(*vec.Col[int64]).Vals[i])
 }
 
-func textTimestamp(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
-	return types.AppendTimestamp(dst, v.(*vec.Col[int64]).Vals[i])
+func textTimestamp(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
+	return types.AppendTimestampStyle(dst, v.(*vec.Col[int64]).Vals[i], o)
 }
 
 // textTimestamptz makes an encoder with a zone for sessions without one.
@@ -140,6 +140,9 @@ func textTimestamptz() encoder {
 	utc := types.UTC()
 	return func(dst []byte, v vec.Vector, i int, o *types.Options) []byte {
 		z := utc
+		if o != nil && o.DateStyle != "" {
+			return types.AppendTimestamptzStyle(dst, v.(*vec.Col[int64]).Vals[i], o)
+		}
 		if o != nil && o.Zone != nil {
 			z = o.Zone
 		}
