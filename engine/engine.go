@@ -17,6 +17,7 @@ import (
 	"github.com/streamdb/streamdb/colcache"
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/exec"
+	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/internal/vfs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -112,6 +113,7 @@ type Engine struct {
 // Open opens or creates a data directory and brings every job back to its last
 // committed epoch.
 func Open(cfg Config) (*Engine, error) {
+	expr.RegisterPathRegexes()
 	if cfg.ChunkRows <= 0 {
 		cfg.ChunkRows = vec.MaxRows
 	}

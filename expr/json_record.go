@@ -34,6 +34,9 @@ func populateFuncs() []*Func {
 		name := t.TypName() + "_populate_record"
 		args := ts(AnyElement, t)
 		one := fnNulls(name, args, types.T{}, func(r *row) error {
+			if r.typ(0).ID != types.Record {
+				return NotRow(name)
+			}
 			if r.isNull(1) {
 				if r.isNull(0) {
 					return r.null()
@@ -61,6 +64,9 @@ func populateFuncs() []*Func {
 				return names, ts
 			},
 			EvalSet: func(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
+				if args[0].Type().ID != types.Record {
+					return NotRow(name + "set")
+				}
 				if args[1].IsNull(i) {
 					return nil
 				}
@@ -76,6 +82,11 @@ func populateFuncs() []*Func {
 
 // elemOfRow is the type of the first argument.
 func elemOfRow(args []types.T) types.T { return args[0].Base() }
+
+// NotRow is the error of a first argument of another type than a row's.
+func NotRow(name string) error {
+	return pgerr.New(pgerr.DatatypeMismatch, "first argument of %s must be a row type", name)
+}
 
 // NeedsRow reports whether f fills rows of its first argument's type.
 func (f *Func) NeedsRow() bool { return strings.Contains(f.Name, "_populate_record") }

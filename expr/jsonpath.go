@@ -3,6 +3,7 @@ package expr
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
@@ -592,9 +593,11 @@ func compilePathRegex(pattern, flags string) (*regexp.Regexp, error) {
 	return compileRegex(pattern, opts)
 }
 
-func init() {
-	types.CheckPathRegex = func(pattern, flags string) error {
-		_, err := compilePathRegex(pattern, flags)
-		return err
-	}
+// checkPathRegex tells whether a pattern of like_regex can be compiled.
+func checkPathRegex(pattern, flags string) error {
+	_, err := compilePathRegex(pattern, flags)
+	return err
 }
+
+// RegisterPathRegexes lets jsonpaths be checked for bad patterns when they are read.
+var RegisterPathRegexes = sync.OnceFunc(func() { types.CheckPathRegex = checkPathRegex })

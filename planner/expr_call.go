@@ -99,7 +99,7 @@ func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Exp
 		if args[0].Type().ID == types.Record {
 			return nil, b.unsupported(at, "a row of unknown fields in "+f.Name, "Give a row of a table or of a composite type: NULL::t.")
 		}
-		return nil, pgerr.New(pgerr.DatatypeMismatch, "first argument of %s must be a row type", f.Name)
+		return nil, expr.NotRow(f.Name)
 	}
 	args, err := b.coerceArgs(f.ParamTypes(typesOf(args)), args, at)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // CheckPathRegex tells whether a pattern of like_regex with XQuery's flags can be
-// compiled. Package expr, which has the regular expressions, sets it.
+// compiled. Package expr, which has the regular expressions, sets it once; nil: any is
+// taken, and fails where it is used.
 var CheckPathRegex func(pattern, flags string) error
 
 // maxPathDepth bounds the nesting of a jsonpath.
