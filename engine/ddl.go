@@ -185,6 +185,9 @@ func (e *Engine) startTable(t *catalog.Table, indexes []*catalog.Index) error {
 
 // createTableAs makes the table of a query's columns and inserts its rows.
 func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateTable) error {
+	if st.Temp {
+		return pgerr.Unsupported("a temporary table", "Create a table, and drop it when you are done.")
+	}
 	q, err := pl.PlanQuery(st.Query)
 	if err != nil {
 		return err

@@ -203,14 +203,36 @@ func (c *converter) createTableAs(s *pg.CreateTableAsStmt, a At) Stmt {
 		return &Unsupported{At: a}
 	}
 	q, into := c.query(s.Query, a), s.Into
-	name, columns, options := c.rangeName(into.Rel), nodeStrings(into.ColNames), c.options(into.Options)
-	if s.Objtype == pg.ObjectType_OBJECT_MATVIEW {
-		return &CreateMaterializedView{At: a, Name: name, IfNotExists: s.IfNotExists, Columns: columns, Options: options, Query: q, NoData: into.SkipData}
+	if s.Objtype != pg.ObjectType_OBJECT_MATVIEW {
+		out := c.tableOf(q, into, a)
+		out.IfNotExists = s.IfNotExists
+		return out
 	}
-	out := &CreateTable{At: a, Name: name, IfNotExists: s.IfNotExists, Temp: into.Rel.Relpersistence == "t",
-		Unlogged: into.Rel.Relpersistence == "u", OnCommit: onCommit[into.OnCommit], Query: q, ColumnNames: columns, NoData: into.SkipData}
-	out.Options = options
+	name, columns, options := c.rangeName(into.Rel), nodeStrings(into.ColNames), c.options(into.Options)
+	return &CreateMaterializedView{At: a, Name: name, IfNotExists: s.IfNotExists, Columns: columns, Options: options, Query: q, NoData: into.SkipData}
+}
+
+// tableOf makes CREATE TABLE AS.
+func (c *converter) tableOf(q *Select, into *pg.IntoClause, a At) *CreateTable {
+	out := &CreateTable{At: a, Name: c.rangeName(into.Rel), Temp: into.Rel.Relpersistence == "t", Unlogged: into.Rel.Relpersistence == "u",
+		OnCommit: onCommit[into.OnCommit], Query: q, ColumnNames: nodeStrings(into.ColNames), NoData: into.SkipData}
+	out.Options = c.options(into.Options)
 	return out
+}
+
+// takeInto takes INTO out of a query, where it stands in the first SELECT.
+func takeInto(s *pg.SelectStmt) *pg.IntoClause {
+	for s.Larg != nil {
+		s = s.Larg
+	}
+	into := s.IntoClause
+	s.IntoClause = nil
+	return into
+}
+
+// selectInto makes SELECT INTO, which is CREATE TABLE AS.
+func (c *converter) selectInto(s *pg.SelectStmt, into *pg.IntoClause, a At) Stmt {
+	return c.tableOf(c.selectStmt(s, a), into, a)
 }
 
 func (c *converter) createView(s *pg.ViewStmt, a At) Stmt {

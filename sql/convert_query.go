@@ -1,6 +1,10 @@
 package sql
 
-import pg "github.com/pganalyze/pg_query_go/v6"
+import (
+	pg "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/streamdb/streamdb/pgerr"
+)
 
 // query converts the query of a subquery, view, cursor and so on.
 func (c *converter) query(n *pg.Node, a At) *Select {
@@ -22,7 +26,7 @@ func (c *converter) selectStmt(s *pg.SelectStmt, a At) *Select {
 		out.Locks = append(out.Locks, c.lock(n.GetLockingClause()))
 	}
 	if s.IntoClause != nil {
-		c.unsupported(c.at(s.IntoClause.Rel.GetLocation()), "SELECT INTO", "Use CREATE TABLE AS.")
+		c.syntax(c.at(s.IntoClause.Rel.GetLocation()), pgerr.SyntaxError, "SELECT ... INTO is not allowed here")
 	}
 	switch {
 	case s.Op == pg.SetOperation_SETOP_UNION:

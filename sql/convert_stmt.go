@@ -12,6 +12,9 @@ import (
 func (c *converter) stmt(n *pg.Node, a At) Stmt {
 	switch v := n.GetNode().(type) {
 	case *pg.Node_SelectStmt:
+		if into := takeInto(v.SelectStmt); into != nil {
+			return c.selectInto(v.SelectStmt, into, a)
+		}
 		return c.selectStmt(v.SelectStmt, a)
 	case *pg.Node_InsertStmt:
 		return c.insert(v.InsertStmt, a)
