@@ -87,8 +87,9 @@ func (b *binder) noteQualifier(sc, s *scope, ref *sql.ColumnRef) {
 }
 
 // pinned returns the query as text that does not depend on the search path or on
-// later changes of the relations it reads. Names are looked up along path. edit,
-// unless nil, may change each reference to a relation on the way.
+// later changes of the relations it reads. Names are looked up along path, and
+// among the parameters of p.Of. edit, unless nil, may change each reference to a
+// relation on the way.
 func (p *Planner) pinned(q *sql.Select, path []string, edit func(*sql.TableRef, catalog.Relation)) (string, error) {
 	q, found, err := p.pins(q, path)
 	if err != nil {
