@@ -515,9 +515,9 @@ func (s *selection) sameForAll(e expr.Expr) bool {
 		case *expr.Col, *expr.Outer, *expr.Param, *aggRef, *winRef, *groupingRef:
 			same = false
 		case *expr.Call:
-			same = x.Fn.Volatility == expr.Immutable
+			same = same && x.Fn.Volatility == expr.Immutable
 		case *expr.Cast:
-			same = !x.Stable()
+			same = same && !x.Stable()
 		}
 		return same
 	})
@@ -532,9 +532,9 @@ func isConstant(e expr.Expr) bool {
 		case *expr.Col, *expr.Outer, *expr.Param, *subRef, *aggRef, *winRef, *groupingRef:
 			constant = false
 		case *expr.Call:
-			constant = x.Fn.Volatility == expr.Immutable
+			constant = constant && x.Fn.Volatility == expr.Immutable
 		case *expr.Cast:
-			constant = !x.Stable()
+			constant = constant && !x.Stable()
 		}
 		return constant
 	})
