@@ -331,7 +331,7 @@ func (b *binder) scalarAggregate(a *plan.Apply) plan.Node {
 	if len(cols) == 0 {
 		return nil
 	}
-	u := &unnester{b: b, cols: cols, left: a.Left}
+	u := &unnester{b: b, cols: cols, left: a.Left, careful: smallAndMayFail(a.Right)}
 	in, ok := u.unnest(agg.Input)
 	if !ok {
 		return nil
@@ -386,7 +386,7 @@ func (b *binder) domainJoin(a *plan.Apply) plan.Node {
 		return nil
 	}
 	cols := outerColumns(a.Right)
-	u := &unnester{b: b, cols: cols, left: a.Left}
+	u := &unnester{b: b, cols: cols, left: a.Left, careful: smallAndMayFail(a.Right)}
 	right, ok := u.unnest(a.Right)
 	if !ok {
 		return nil
@@ -415,6 +415,23 @@ func (b *binder) domainJoin(a *plan.Apply) plan.Node {
 		join.Kind, join.Residual = plan.Anti, notFalse(a.On)
 	}
 	return narrowTo(join, len(a.Schema()))
+}
+
+// smallAndMayFail: a subquery over catalog tables in which something may fail. It is
+// computed for the rows around it only, as PostgreSQL does, since clients ask for
+// what they do not need; over stored relations that would cost too much.
+func smallAndMayFail(n plan.Node) bool {
+	fails, scans, others := false, 0, 0
+	plan.Walk(n, func(x plan.Node) bool {
+		if s, ok := x.(*plan.Scan); ok {
+			if scans++; s.Kind != plan.RelVirtual {
+				others++
+			}
+		}
+		plan.EachExpr(x, func(e expr.Expr) { fails = fails || mayFail(e) })
+		return true
+	})
+	return fails && scans > 0 && others == 0
 }
 
 // outerColumns lists the columns of the row around that a plan refers to.

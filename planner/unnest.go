@@ -18,6 +18,8 @@ type unnester struct {
 	cols []int     // the outer columns, sorted
 	left plan.Node // the node whose columns they are
 	loop int       // of a plan.Recursive; 0: none
+	// careful: nothing is computed for values outside of the domain.
+	careful bool
 	// works are the recursions whose rows have the domain's columns.
 	works []int
 }
@@ -151,7 +153,7 @@ func (u *unnester) addDomain(es []expr.Expr, out []plan.Column, in plan.Node, ba
 // the place of the domain's column. Rows for values outside of the domain are
 // computed too and find no partner later.
 func (u *unnester) substituted(f *plan.Filter) (plan.Node, bool) {
-	if u.loop != 0 || u.needs(f.Input) {
+	if u.loop != 0 || u.careful || u.needs(f.Input) {
 		return nil, false
 	}
 	sub := make([]expr.Expr, len(u.cols))
