@@ -579,7 +579,8 @@ func compilePathRegex(pattern, flags string) (*regexp.Regexp, error) {
 	}
 	switch {
 	case strings.Contains(flags, "x") && !strings.Contains(flags, "q"):
-		return nil, pgerr.New(pgerr.FeatureNotSupported, `XQuery "x" flag (expanded regular expressions) is not implemented`)
+		return nil, pgerr.New(pgerr.FeatureNotSupported, `XQuery "x" flag (expanded regular expressions) is not implemented`).
+			WithHint("Write the pattern without white space and comments, and leave the flag out.")
 	case strings.Contains(flags, "q"):
 		opts += "q"
 	case strings.Contains(flags, "s") && strings.Contains(flags, "m"):
