@@ -82,6 +82,20 @@ type Relation interface {
 	Cols() []Column
 }
 
+// StorageKey returns the columns of the key that a relation's rows are stored by;
+// nil: it has none, and rows are counted.
+func StorageKey(r Relation) []int {
+	switch r := r.(type) {
+	case *Table:
+		if r.PrimaryKey != nil {
+			return r.PrimaryKey.Columns
+		}
+	case *MatView:
+		return r.Key
+	}
+	return nil
+}
+
 // Column is a column of a relation. Default, Generated and checks are SQL text.
 type Column struct {
 	Name      string

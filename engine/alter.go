@@ -222,7 +222,7 @@ func (s *Session) allRows(ctx context.Context, st *sql.Truncate) (*write, error)
 			return nil, err
 		}
 		if rows.Rows > 0 {
-			w.tables = append(w.tables, tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: storageKey(t), rows: rows})
+			w.tables = append(w.tables, tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: catalog.StorageKey(t), rows: rows})
 		}
 	}
 	return w, nil

@@ -468,7 +468,7 @@ func (m *modify) count(c *vec.Chunk) {
 // onceEach keeps each stored row once: by key, or for tables without one as
 // often as the row is stored.
 func (m *modify) onceEach(c *vec.Chunk) (*vec.Chunk, error) {
-	key := storageKey(m.d.Table)
+	key := catalog.StorageKey(m.d.Table)
 	old := columns(c, 0, m.nc)
 	out := vec.NewChunk(c.Types(), c.Rows)
 	if key != nil {

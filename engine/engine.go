@@ -473,19 +473,6 @@ func columnTypes(cs []catalog.Column) []types.T {
 	return ts
 }
 
-// storageKey returns the columns of a relation's storage key; nil: none.
-func storageKey(r catalog.Relation) []int {
-	switch r := r.(type) {
-	case *catalog.Table:
-		if r.PrimaryKey != nil {
-			return r.PrimaryKey.Columns
-		}
-	case *catalog.MatView:
-		return r.Key
-	}
-	return nil
-}
-
 // rowForm is where a stored row lies.
 type rowForm = plan.StoredForm
 
@@ -497,7 +484,7 @@ const (
 
 // storedForm is the form of a relation's own rows.
 func storedForm(r catalog.Relation) rowForm {
-	if storageKey(r) == nil {
+	if catalog.StorageKey(r) == nil {
 		return formBag
 	}
 	return formKeyed

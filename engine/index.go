@@ -33,7 +33,7 @@ func indexKey(ix *catalog.Index, rel catalog.Relation) []int {
 			n++
 		}
 	}
-	return planner.IndexKey(keys, storageKey(rel))
+	return planner.IndexKey(keys, catalog.StorageKey(rel))
 }
 
 // indexTypes are the types of the columns that an index stores.
@@ -53,7 +53,7 @@ func planIndex(snap *catalog.Snapshot, ix *catalog.Index) (plan.Node, error) {
 	if !ok {
 		return nil, pgerr.New(pgerr.UndefinedTable, "the relation of index \"%s\" does not exist", ix.Name)
 	}
-	return indexPlanner(snap).PlanIndex(ix, storageKey(rel))
+	return indexPlanner(snap).PlanIndex(ix, catalog.StorageKey(rel))
 }
 
 // indexFor returns the index a scan is to read by; nil when it has none, or the

@@ -42,7 +42,7 @@ func (b *indexBuild) add(c *vec.Chunk) error {
 		}
 		switch {
 		case row == nil: // not in a partial index
-		case storageKey(b.table) == nil:
+		case catalog.StorageKey(b.table) == nil:
 			b.batch.Add(exec.AppendOrderedRow(b.kb[:0], row, b.key, k), c.Weight(i))
 		default:
 			b.kb = vec.AppendKey(b.kb[:0], row, b.key, nil, nil, k)

@@ -74,13 +74,13 @@ func newPointRead(cat *catalog.Snapshot, root plan.Node, params []types.T) *poin
 		return nil
 	}
 	rel, ok := cat.ByOID(scan.Rel).(catalog.Relation)
-	if !ok || len(scan.Prefix) != len(storageKey(rel)) {
+	if !ok || len(scan.Prefix) != len(catalog.StorageKey(rel)) {
 		return nil
 	}
 	q := &pointRead{rel: scan.Rel, store: catalog.StoreID(rel), cat: cat, key: scan.Prefix, stored: columnTypes(rel.Cols()), cols: scan.Cols, out: plan.Types(root.Schema())}
 	_, q.view = rel.(*catalog.MatView)
 	var kts []types.T
-	for i, k := range storageKey(rel) {
+	for i, k := range catalog.StorageKey(rel) {
 		kts, q.keyCol = append(kts, q.stored[k]), append(q.keyCol, i)
 		q.keyOf = append(q.keyOf, nil)
 		switch q.key[i].(type) {

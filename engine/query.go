@@ -215,7 +215,7 @@ func (r *run) scanGiven(s *plan.Scan, f func(*vec.Chunk) error) error {
 
 func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) error) error {
 	ts := columnTypes(o.Cols())
-	rel, key, form, whole := catalog.StoreID(o), storageKey(o), storedForm(o), s.Index == 0
+	rel, key, form, whole := catalog.StoreID(o), catalog.StorageKey(o), storedForm(o), s.Index == 0
 	if !whole {
 		ix := r.indexFor(s)
 		if ix == nil {
@@ -264,7 +264,7 @@ func (r *run) isPointRead(n plan.Node) bool {
 			n = x.Input
 		case *plan.Scan:
 			rel, ok := r.cat.ByOID(x.Rel).(catalog.Relation)
-			return ok && x.Index == 0 && x.Prefix != nil && len(x.Prefix) == len(storageKey(rel))
+			return ok && x.Index == 0 && x.Prefix != nil && len(x.Prefix) == len(catalog.StorageKey(rel))
 		default:
 			return false
 		}

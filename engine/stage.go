@@ -30,7 +30,7 @@ func (r *run) staged(t *catalog.Table) (*tableWrite, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: storageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16),
+	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: catalog.StorageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16),
 		checked: true, seenAt: r.snap.Clock()}
 	for _, u := range us {
 		w.unique = append(w.unique, &uniqueKeys{u, map[string][]byte{}})

@@ -160,7 +160,7 @@ func (u *uniqueIndex) stored(sn *state.Snapshot, key []byte) ([]byte, error) {
 		return nil, it.Err()
 	}
 	row := it.Val()
-	if storageKey(u.table) == nil {
+	if catalog.StorageKey(u.table) == nil {
 		row = exec.OrderedRow(it.Key())
 	}
 	if len(u.exprs) == 0 {

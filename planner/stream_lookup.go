@@ -188,7 +188,7 @@ func storedSide(n plan.Node) (*plan.Scan, *plan.Lookup) {
 
 // storage finds what has the relation's rows by the columns, in any order.
 func (l *lookups) storage(rel catalog.Relation, cols []int, k *plan.Lookup) bool {
-	key := relationKey(rel)
+	key := catalog.StorageKey(rel)
 	if l.always || l.est.bytes != nil && l.est.bytes(rel.Header().OID) >= sharedFrom {
 		if order := leading(key, cols); order != nil {
 			k.Rel, k.Name, k.Keys = rel.Header().OID, rel.Header().Name, order
@@ -211,19 +211,6 @@ func (l *lookups) storage(rel catalog.Relation, cols []int, k *plan.Lookup) bool
 		return true
 	}
 	return false
-}
-
-// relationKey returns the columns of a relation's storage key; nil: none.
-func relationKey(rel catalog.Relation) []int {
-	switch r := rel.(type) {
-	case *catalog.Table:
-		if r.PrimaryKey != nil {
-			return r.PrimaryKey.Columns
-		}
-	case *catalog.MatView:
-		return r.Key
-	}
-	return nil
 }
 
 // leading returns the positions in cols of the first columns of key, if these are

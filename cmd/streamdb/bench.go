@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,17 +59,11 @@ func benchmark(args []string) error {
 		return err
 	}
 	tuneRuntime()
-	if *profile != "" {
-		w, err := os.Create(*profile)
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		if err := pprof.StartCPUProfile(w); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stopProfile, err := startProfile(*profile)
+	if err != nil {
+		return err
 	}
+	defer stopProfile()
 	qs := nexmarkOrder
 	if *query != "all" {
 		qs = strings.Split(*query, ",")

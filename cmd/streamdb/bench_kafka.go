@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -67,17 +66,11 @@ func benchKafka(args []string) error {
 	}
 	defer drop()
 	runtime.GC()
-	if *profile != "" {
-		w, err := os.Create(*profile)
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		if err := pprof.StartCPUProfile(w); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stopProfile, err := startProfile(*profile)
+	if err != nil {
+		return err
 	}
+	defer stopProfile()
 	var out []kafkaResult
 	report := func(r kafkaResult) {
 		out = append(out, r)

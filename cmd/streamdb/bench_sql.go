@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,17 +97,11 @@ func benchSQL(args []string) error {
 	if err := tpch.Exec(context.Background(), b.pair.Stream, "SET shared_arrangements = '"+strings.ReplaceAll(*shared, "'", "''")+"'"); err != nil {
 		return err
 	}
-	if *profile != "" {
-		w, err := os.Create(*profile)
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		if err := pprof.StartCPUProfile(w); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stopProfile, err := startProfile(*profile)
+	if err != nil {
+		return err
 	}
+	defer stopProfile()
 	return b.run(*mode, *format == "json")
 }
 
