@@ -6,8 +6,8 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 )
 
-// serverInfo tells the catalog tables about the running server, as one session
-// sees it.
+// serverInfo tells the catalog tables, and SQL functions,
+// about the running server, as one session sees it.
 type serverInfo struct{ s *Session }
 
 // Settings implements catalog.SettingsSource.
@@ -59,4 +59,33 @@ func (i serverInfo) Roles() []string {
 		out = append(out, i.s.user)
 	}
 	return out
+}
+
+// StartMicros implements expr.ServerInfo.
+func (i serverInfo) StartMicros() int64 { return i.s.eng.start.UnixMicro() - pgEpochUnixMicros }
+
+// Transaction implements expr.ServerInfo.
+func (i serverInfo) Transaction() int64 { return int64(i.s.eng.epoch.Load()) }
+
+// DiskBytes implements expr.ServerInfo.
+func (i serverInfo) DiskBytes() int64 {
+	st := i.s.eng.store.Stats()
+	return int64(st.DiskBytes + st.LogBytes)
+}
+
+// SignalBackend implements expr.ServerInfo.
+func (i serverInfo) SignalBackend(pid int32, terminate bool) bool {
+	e := i.s.eng
+	e.mu.RLock()
+	s := e.sessions[pid]
+	e.mu.RUnlock()
+	switch {
+	case s == nil:
+		return false
+	case terminate:
+		s.client.Terminate()
+	default:
+		s.client.Cancel()
+	}
+	return true
 }

@@ -88,6 +88,9 @@ type Session struct {
 	// Catalog answers pg_get_viewdef, format_type's user types, to_regclass,
 	// pg_table_is_visible and the like; nil outside a server.
 	Catalog CatalogInfo
+	// Server answers pg_postmaster_start_time, pg_database_size and the like;
+	// nil outside a server.
+	Server ServerInfo
 	// Sequences gives out values of sequences; nil outside a session.
 	Sequences  Sequences
 	BackendPID int32

@@ -64,6 +64,7 @@ func systemFuncs() []*Func {
 	out = append(out, sleepFuncs()...)
 	out = append(out, sizeFuncs()...)
 	out = append(out, fixedFuncs()...)
+	out = append(out, serverFuncs()...)
 	out = append(out, sequenceFuncs()...)
 	return append(out, catalogFuncs()...)
 }

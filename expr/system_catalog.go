@@ -13,7 +13,7 @@ func fixed(name string, args []types.T, ret types.T, v types.Datum) *Func {
 }
 
 // fixedFuncs answer for what this server does not have: replication, access
-// control lists, statistics, tablespaces, advisory locks of other sessions.
+// control lists, statistics, advisory locks of other sessions.
 func fixedFuncs() []*Func {
 	var out []*Func
 	yes := func(name string, lists ...[]types.T) {
@@ -53,16 +53,11 @@ func fixedFuncs() []*Func {
 	no("pg_is_in_recovery", nil)
 	no("pg_is_other_temp_schema", ts(tOid))
 	no("pg_is_wal_replay_paused", nil)
-	zero := func(name string, args []types.T) { out = append(out, fixed(name, args, tI8, int64(0))) }
-	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_tuples_inserted", "pg_stat_get_live_tuples", "pg_tablespace_size"} {
-		zero(name, ts(tOid))
+	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_tuples_inserted", "pg_stat_get_live_tuples"} {
+		out = append(out, fixed(name, ts(tOid), tI8, int64(0)))
 	}
-	zero("pg_database_size", ts(tOid))
-	zero("pg_database_size", ts(tName))
-	zero("pg_tablespace_size", ts(tName))
 	out = append(out, fixed("pg_client_encoding", nil, tName, "UTF8"),
-		fixed("pg_my_temp_schema", nil, tOid, int64(0)), fixed("pg_jit_available", nil, tBool, false),
-		fixed("pg_conf_load_time", nil, tTSTZ, int64(0)))
+		fixed("pg_my_temp_schema", nil, tOid, int64(0)), fixed("pg_jit_available", nil, tBool, false))
 	return append(out, lockFuncs()...)
 }
 
@@ -80,30 +75,7 @@ func lockFuncs() []*Func {
 		}
 	}
 	out = append(out, volatile(fixed("pg_advisory_unlock_all", nil, types.TVoid, "")))
-	for _, name := range []string{"pg_terminate_backend", "pg_cancel_backend"} {
-		out = append(out, volatile(safe(fn(name, ts(tI4), tBool, func(r *row) error {
-			if b, ok := r.c.session().Catalog.(Backends); ok {
-				return r.putBool(b.SignalBackend(int32(r.i4(0)), name == "pg_terminate_backend"))
-			}
-			return r.putBool(false)
-		}))))
-	}
 	return out
-}
-
-// Backends may be implemented by a CatalogInfo that knows the other sessions.
-type Backends interface {
-	// SignalBackend cancels the statement of a session, or ends the session, and
-	// reports whether there is one of that process id.
-	SignalBackend(pid int32, terminate bool) bool
-}
-
-// Clock may be implemented by a CatalogInfo that knows the server.
-type Clock interface {
-	// StartMicros is when the server started, as a timestamptz.
-	StartMicros() int64
-	// Transaction is the number of the current transaction or epoch.
-	Transaction() int64
 }
 
 // withCatalog makes a function that is NULL without a catalog.
@@ -166,14 +138,6 @@ func catalogFuncs() []*Func {
 			}
 			return r.null()
 		})),
-		volatile(safe(fn("txid_current", nil, tI8, func(r *row) error { return r.putI8(transactionID(r)) }))),
-		volatile(safe(fn("pg_current_xact_id", nil, tI8, func(r *row) error { return r.putI8(transactionID(r)) }))),
-		stable(safe(fn("pg_postmaster_start_time", nil, tTSTZ, func(r *row) error {
-			if k, ok := r.c.session().Catalog.(Clock); ok {
-				return r.putI8(k.StartMicros())
-			}
-			return r.putI8(r.c.session().NowMicros)
-		}))),
 	}
 	for name, part := range map[string]string{"pg_get_functiondef": "definition", "pg_get_function_result": "result",
 		"pg_get_function_arguments": "arguments", "pg_get_function_identity_arguments": "identity", "pg_get_function_sqlbody": "body"} {
@@ -216,11 +180,4 @@ func catalogFuncs() []*Func {
 		return pgerr.New(pgerr.InvalidParameterValue, "invalid fork name").WithHint("Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\".")
 	}))
 	return out
-}
-
-func transactionID(r *row) int64 {
-	if k, ok := r.c.session().Catalog.(Clock); ok {
-		return k.Transaction()
-	}
-	return r.c.session().NowMicros
 }

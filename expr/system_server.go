@@ -1,0 +1,63 @@
+package expr
+
+import (
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/types"
+)
+
+// ServerInfo is what scalar functions may ask about, and of, the running server.
+type ServerInfo interface {
+	// StartMicros is when the server started, µs since 2000-01-01 UTC.
+	StartMicros() int64
+	// Transaction is the number of the last epoch.
+	Transaction() int64
+	// DiskBytes is what the data directory takes on disk.
+	DiskBytes() int64
+	// SignalBackend cancels the statement of a session, or ends the session, and
+	// reports whether there is one of that process id.
+	SignalBackend(pid int32, terminate bool) bool
+}
+
+// withServer makes a function that is NULL without a server.
+func withServer(name string, args []types.T, ret types.T, f func(r *row, s ServerInfo) error) *Func {
+	return stable(fn(name, args, ret, func(r *row) error {
+		s := r.c.session().Server
+		if s == nil {
+			return r.null()
+		}
+		return f(r, s)
+	}))
+}
+
+func serverFuncs() []*Func {
+	start := func(r *row, s ServerInfo) error { return r.putI8(s.StartMicros()) }
+	transaction := func(r *row, s ServerInfo) error { return r.putI8(s.Transaction()) }
+	out := append(databaseSizeFuncs(),
+		safe(withServer("pg_postmaster_start_time", nil, tTSTZ, start)), safe(withServer("pg_conf_load_time", nil, tTSTZ, start)),
+		volatile(safe(withServer("txid_current", nil, tI8, transaction))), volatile(safe(withServer("pg_current_xact_id", nil, tI8, transaction))))
+	for _, name := range []string{"pg_terminate_backend", "pg_cancel_backend"} {
+		out = append(out, volatile(safe(withServer(name, ts(tI4), tBool, func(r *row, s ServerInfo) error {
+			return r.putBool(s.SignalBackend(int32(r.i4(0)), name == "pg_terminate_backend"))
+		}))))
+	}
+	return out
+}
+
+// databaseSizeFuncs measure the one database, which is also the one tablespace.
+func databaseSizeFuncs() []*Func {
+	size := func(r *row, s ServerInfo) error { return r.putI8(s.DiskBytes()) }
+	named := func(name, kind string, code pgerr.Code, exists func(r *row, given string) bool) *Func {
+		return withServer(name, ts(tName), tI8, func(r *row, s ServerInfo) error {
+			if given := r.s(0); !exists(r, given) {
+				return pgerr.New(code, "%s \"%s\" does not exist", kind, given)
+			}
+			return size(r, s)
+		})
+	}
+	return []*Func{
+		safe(withServer("pg_database_size", ts(tOid), tI8, size)),
+		safe(withServer("pg_tablespace_size", ts(tOid), tI8, size)),
+		named("pg_database_size", "database", pgerr.InvalidCatalogName, func(r *row, given string) bool { return given == r.c.session().Database }),
+		named("pg_tablespace_size", "tablespace", pgerr.UndefinedObject, func(_ *row, given string) bool { return given == "pg_default" || given == "pg_global" }),
+	}
+}
