@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"runtime"
 	"slices"
@@ -96,43 +94,18 @@ func benchQuery(q, text string, events int64, par int, interval time.Duration) (
 		return result{}, err
 	}
 	runtime.GC()
-	dir, err := os.MkdirTemp("", "streamdb-bench-")
+	eng, err := openBench(par, interval)
 	if err != nil {
 		return result{}, err
 	}
-	defer os.RemoveAll(dir)
-	eng, err := engine.Open(engine.Config{Dir: dir, Parallelism: par, BarrierInterval: interval, Connectors: registry.All(),
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: version})
-	if err != nil {
-		return result{}, err
-	}
-	defer eng.Close()
-	l, err := eng.OpenLocal()
-	if err != nil {
-		return result{}, err
-	}
-	defer l.Close()
-	ctx := context.Background()
+	defer eng.close()
 	for _, k := range []string{"person", "auction", "bid"} {
-		if _, err := l.Exec(ctx, fmt.Sprintf("CREATE SOURCE %s WITH (connector = 'nexmark', type = '%s', events = '%d')", k, k, events)); err != nil {
+		if err := eng.exec(fmt.Sprintf("CREATE SOURCE %s WITH (connector = 'nexmark', type = '%s', events = '%d')", k, k, events)); err != nil {
 			return result{}, err
 		}
 	}
 	cpu0, t0 := cpuSeconds(), time.Now()
-	if _, err := l.Exec(ctx, "CREATE SINK "+q+" AS "+text+" WITH (connector = 'blackhole')"); err != nil {
-		return result{}, err
-	}
-	for {
-		p := eng.Progress(q)
-		if p.Err != nil {
-			return result{}, p.Err
-		}
-		if p.Ended {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if _, _, err := eng.SyncJob(q); err != nil {
+	if err := eng.drain(q, text, func(p engine.JobProgress) bool { return p.Ended }); err != nil {
 		return result{}, err
 	}
 	sec, cpu := time.Since(t0).Seconds(), cpuSeconds()-cpu0

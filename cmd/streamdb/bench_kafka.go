@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/streamdb/streamdb/connector/registry"
 	"github.com/streamdb/streamdb/engine"
 	broker "github.com/streamdb/streamdb/tests/kafka"
 )
@@ -173,43 +170,17 @@ func newKafkaResult(name string, events int64, t0 time.Time, cpu0 float64) kafka
 }
 
 func kafkaQuery(q, text, addr, topic string, events int64, par int, interval time.Duration) (kafkaResult, error) {
-	dir, err := os.MkdirTemp("", "streamdb-bench-")
+	eng, err := openBench(par, interval)
 	if err != nil {
 		return kafkaResult{}, err
 	}
-	defer os.RemoveAll(dir)
-	eng, err := engine.Open(engine.Config{Dir: dir, Parallelism: par, BarrierInterval: interval, Connectors: registry.All(),
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: version})
-	if err != nil {
-		return kafkaResult{}, err
-	}
-	defer eng.Close()
-	l, err := eng.OpenLocal()
-	if err != nil {
-		return kafkaResult{}, err
-	}
-	defer l.Close()
-	ctx := context.Background()
-	source := fmt.Sprintf(`CREATE SOURCE bid (auction bigint, bidder bigint, price bigint, channel text, url text, date_time timestamp, extra text)
-		WITH (connector = 'kafka', topic = '%s', properties.bootstrap.server = '%s') FORMAT PLAIN ENCODE JSON`, topic, addr)
-	if _, err := l.Exec(ctx, source); err != nil {
+	defer eng.close()
+	if err := eng.exec(fmt.Sprintf(`CREATE SOURCE bid (auction bigint, bidder bigint, price bigint, channel text, url text, date_time timestamp, extra text)
+		WITH (connector = 'kafka', topic = '%s', properties.bootstrap.server = '%s') FORMAT PLAIN ENCODE JSON`, topic, addr)); err != nil {
 		return kafkaResult{}, err
 	}
 	cpu0, t0 := cpuSeconds(), time.Now()
-	if _, err := l.Exec(ctx, "CREATE SINK "+q+" AS "+text+" WITH (connector = 'blackhole')"); err != nil {
-		return kafkaResult{}, err
-	}
-	for {
-		p := eng.Progress(q)
-		if p.Err != nil {
-			return kafkaResult{}, p.Err
-		}
-		if p.Rows >= events {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if _, _, err := eng.SyncJob(q); err != nil {
+	if err := eng.drain(q, text, func(p engine.JobProgress) bool { return p.Rows >= events }); err != nil {
 		return kafkaResult{}, err
 	}
 	return newKafkaResult(q, events, t0, cpu0), nil

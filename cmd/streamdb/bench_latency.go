@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/streamdb/streamdb/connector/registry"
 	"github.com/streamdb/streamdb/engine"
 )
 
@@ -59,17 +56,11 @@ func benchLatency(args []string) error {
 }
 
 func latencyRun(writers int, d time.Duration, saturate bool) (latencyResult, error) {
-	dir, err := os.MkdirTemp("", "streamdb-bench-")
+	eng, err := openBench(0, time.Second)
 	if err != nil {
 		return latencyResult{}, err
 	}
-	defer os.RemoveAll(dir)
-	eng, err := engine.Open(engine.Config{Dir: dir, BarrierInterval: time.Second, Connectors: registry.All(),
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: version})
-	if err != nil {
-		return latencyResult{}, err
-	}
-	defer eng.Close()
+	defer eng.close()
 	set := []string{
 		"CREATE TABLE t (id bigint PRIMARY KEY, k int, v int)",
 		"CREATE MATERIALIZED VIEW per_key AS SELECT k, count(*) AS n, max(id) AS last FROM t GROUP BY k",
@@ -79,17 +70,10 @@ func latencyRun(writers int, d time.Duration, saturate bool) (latencyResult, err
 		set = append(set, "CREATE SOURCE bid WITH (connector = 'nexmark', type = 'bid')",
 			"CREATE MATERIALIZED VIEW busy AS SELECT auction % 100000 AS a, count(*) AS n, sum(price) AS s FROM bid GROUP BY auction % 100000")
 	}
-	l, err := eng.OpenLocal()
-	if err != nil {
+	if err := eng.exec(set...); err != nil {
 		return latencyResult{}, err
 	}
-	defer l.Close()
-	for _, q := range set {
-		if _, err := l.Exec(context.Background(), q); err != nil {
-			return latencyResult{}, err
-		}
-	}
-	return runWriters(eng, writers, d)
+	return runWriters(eng.Engine, writers, d)
 }
 
 func runWriters(eng *engine.Engine, writers int, d time.Duration) (latencyResult, error) {
