@@ -99,6 +99,19 @@ func (r *row) null() error { r.dst.AppendNull(); return nil }
 
 func (r *row) putS(s string) error { r.dst.(*vec.Bytes).AppendString(s); return nil }
 func (r *row) putB(b []byte) error { r.dst.(*vec.Bytes).Append(b); return nil }
+
+// putAppended ends with what f appends, unless it fails.
+func (r *row) putAppended(f func(dst []byte) ([]byte, error)) error {
+	d := r.dst.(*vec.Bytes)
+	b, err := f(d.Data)
+	if err != nil {
+		return err
+	}
+	d.Data = b
+	d.Finish()
+	return nil
+}
+
 func (r *row) putBool(b bool) error {
 	d := r.dst.(*vec.Col[bool])
 	d.Vals = append(d.Vals, b)

@@ -273,15 +273,17 @@ func formatFuncs() []*Func {
 			if infiniteTS(r.i8(0)) || r.s(1) == "" {
 				return r.null()
 			}
-			return putErr(r)(types.ToCharTimestamp(r.i8(0), r.s(1), nil))
+			return r.putAppended(func(dst []byte) ([]byte, error) { return types.ToCharTimestamp(dst, r.i8(0), r.s(1), nil) })
 		}),
 		stable(fn("to_char", ts(tTSTZ, tText), tText, func(r *row) error {
 			if infiniteTS(r.i8(0)) || r.s(1) == "" {
 				return r.null()
 			}
-			return putErr(r)(types.ToCharTimestamp(r.i8(0), r.s(1), r.zone()))
+			return r.putAppended(func(dst []byte) ([]byte, error) { return types.ToCharTimestamp(dst, r.i8(0), r.s(1), r.zone()) })
 		})),
-		fn("to_char", ts(tIv, tText), tText, func(r *row) error { return putErr(r)(types.ToCharInterval(r.iv(0), r.s(1))) }),
+		fn("to_char", ts(tIv, tText), tText, func(r *row) error {
+			return r.putAppended(func(dst []byte) ([]byte, error) { return types.ToCharInterval(dst, r.iv(0), r.s(1)) })
+		}),
 		number(tNum, func(r *row) (string, error) { return types.ToCharNumeric(r.dec(0), r.s(1)) }),
 		number(tI4, func(r *row) (string, error) { return types.ToCharInt(r.int(0), 32, r.s(1)) }),
 		number(tI8, func(r *row) (string, error) { return types.ToCharInt(r.int(0), 64, r.s(1)) }),

@@ -1,7 +1,6 @@
 package types
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -32,6 +31,7 @@ func parseDTFormat(f string) []fmtNode {
 	if last := lastDTFormat.Load(); last != nil && last.text == f {
 		return last.nodes
 	}
+	f = strings.Clone(f) // it may be lent from a vector
 	n := scanDTFormat(f)
 	lastDTFormat.Store(&dtFormat{f, n})
 	return n
@@ -104,14 +104,22 @@ func letterStyle(s string) byte {
 	return 'U'
 }
 
-func styled(s string, style byte) string {
-	switch style {
-	case 'U':
-		return strings.ToUpper(s)
-	case 'l':
-		return strings.ToLower(s)
+func styled(s string, style byte) string { return string(appendStyled(nil, s, style)) }
+
+// appendStyled appends ASCII letters in a style.
+func appendStyled(dst []byte, s string, style byte) []byte {
+	for i := range len(s) {
+		c := s[i]
+		upper := style == 'U' || style == 'C' && i == 0
+		switch {
+		case upper && c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
+		case !upper && c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
 	}
-	return strings.ToUpper(s[:1]) + strings.ToLower(s[1:])
+	return dst
 }
 
 var romanMonths = [...]string{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"}
@@ -126,11 +134,11 @@ type dtClock struct {
 	interval         bool
 }
 
-// ToCharTimestamp is to_char of a timestamp (z nil) or of a timestamptz in
-// zone z. An infinity gives the empty string.
-func ToCharTimestamp(us int64, format string, z *Zone) (string, error) {
+// ToCharTimestamp appends to_char of a timestamp (z nil) or of a timestamptz in
+// zone z. An infinity gives nothing. The format is not kept.
+func ToCharTimestamp(dst []byte, us int64, format string, z *Zone) ([]byte, error) {
 	if isInfTS(us) {
-		return "", nil
+		return dst, nil
 	}
 	var c dtClock
 	if z != nil {
@@ -139,34 +147,37 @@ func ToCharTimestamp(us int64, format string, z *Zone) (string, error) {
 	}
 	c.days, c.tod = splitTS(us)
 	c.year, c.month, c.day = DaysToCivil(c.days)
-	return c.format(format)
+	return c.format(dst, format)
 }
 
-// ToCharInterval is to_char of an interval.
-func ToCharInterval(v IntervalValue, format string) (string, error) {
-	return (&dtClock{year: int(v.Months / 12), month: int(v.Months % 12), day: int(v.Days), tod: v.Micros, interval: true}).format(format)
+// ToCharInterval appends to_char of an interval.
+func ToCharInterval(dst []byte, v IntervalValue, format string) ([]byte, error) {
+	c := dtClock{year: int(v.Months / 12), month: int(v.Months % 12), day: int(v.Days), tod: v.Micros, interval: true}
+	return c.format(dst, format)
 }
 
-func (c *dtClock) format(f string) (string, error) {
-	var b strings.Builder
-	for _, n := range parseDTFormat(f) {
+func (c *dtClock) format(dst []byte, f string) ([]byte, error) {
+	nodes := parseDTFormat(f)
+	for i := range nodes {
+		n := &nodes[i]
 		if n.pat == "" {
-			b.WriteString(n.lit)
+			dst = append(dst, n.lit...)
 			continue
 		}
-		s, err := c.field(n)
-		if err != nil {
-			return "", err
+		start := len(dst)
+		var err error
+		if dst, err = c.field(dst, n); err != nil {
+			return dst, err
 		}
-		b.WriteString(s)
-		if n.th != 0 {
-			b.WriteString(ordinal(s, n.th == 'T'))
+		if n.th != 0 && len(dst) > start {
+			dst = append(dst, ordinal(dst[start:], n.th == 'T')...)
 		}
 	}
-	return b.String(), nil
+	return dst, nil
 }
 
-func ordinal(num string, upper bool) string {
+// ordinal is the suffix of a number, by its last digits.
+func ordinal[T string | []byte](num T, upper bool) string {
 	last, teen := num[len(num)-1], len(num) > 1 && num[len(num)-2] == '1'
 	s := "th"
 	if !teen {
@@ -185,85 +196,118 @@ func ordinal(num string, upper bool) string {
 	return s
 }
 
-func pad(v, width int, n fmtNode) string {
-	if n.fill {
-		return strconv.Itoa(v)
-	}
+// appendZeros appends v with zeros in front to a width that counts its sign.
+func appendZeros(dst []byte, v, width int) []byte {
+	u := uint64(v)
 	if v < 0 {
-		width++
+		dst, width, u = append(dst, '-'), width-1, -u
 	}
-	return fmt.Sprintf("%0*d", width, v)
+	for x := u; x >= 10; x /= 10 {
+		width--
+	}
+	for ; width > 1; width-- {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendUint(dst, u, 10)
 }
 
-func (c *dtClock) field(n fmtNode) (string, error) {
-	if s, ok := c.timePart(n); ok {
-		return s, nil
+// pad appends v with as many digits as the width says, without FM.
+func pad(dst []byte, v, width int, n *fmtNode) []byte {
+	switch {
+	case n.fill:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case v < 0:
+		width++
 	}
-	if s, ok := c.numberPart(n); ok {
-		return s, nil
+	return appendZeros(dst, v, width)
+}
+
+// blank appends spaces up to a width behind what stands from start on, without FM.
+func blank(dst []byte, start, width int, n *fmtNode) []byte {
+	for !n.fill && len(dst)-start < width {
+		dst = append(dst, ' ')
+	}
+	return dst
+}
+
+func (c *dtClock) field(dst []byte, n *fmtNode) ([]byte, error) {
+	start := len(dst)
+	dst, ok := c.timePart(dst, n)
+	if !ok {
+		dst, ok = c.numberPart(dst, n)
+	}
+	if ok {
+		return dst, nil
 	}
 	if c.interval && n.pat != "RM" {
-		return "", pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format specification for an interval value").
+		return dst, pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format specification for an interval value").
 			WithHint("Intervals are not tied to specific calendar dates.")
-	}
-	blank := func(s string, w int) string {
-		if n.fill {
-			return s
-		}
-		return fmt.Sprintf("%-*s", w, s)
 	}
 	dow := floorMod(c.days+6, 7)
 	switch n.pat {
 	case "MONTH":
-		return blank(styled(monthNames[c.month-1], n.style), 9), nil
+		return blank(appendStyled(dst, monthNames[c.month-1], n.style), start, 9, n), nil
 	case "MON":
-		return styled(monthNames[c.month-1][:3], n.style), nil
+		return appendStyled(dst, monthNames[c.month-1][:3], n.style), nil
 	case "DAY":
-		return blank(styled(dayNames[dow], n.style), 9), nil
+		return blank(appendStyled(dst, dayNames[dow], n.style), start, 9, n), nil
 	case "DY":
-		return styled(dayNames[dow][:3], n.style), nil
+		return appendStyled(dst, dayNames[dow][:3], n.style), nil
 	case "RM":
 		if c.month == 0 {
-			return "", nil
+			return dst, nil
 		}
-		return blank(styledRoman(romanMonths[(c.month+11)%12], n.style), 4), nil
+		return blank(appendCapitals(dst, romanMonths[(c.month+11)%12], n.style), start, 4, n), nil
 	case "BC", "AD", "B.C.", "A.D.":
-		s := "AD"
-		if c.year <= 0 {
-			s = "BC"
-		}
-		return styledEra(s, n), nil
+		return appendEra(dst, c.year <= 0, "BC", "AD", n), nil
 	case "TZ":
-		return styledRoman(c.abbrev, n.style), nil
+		return appendCapitals(dst, c.abbrev, n.style), nil
 	case "TZH":
-		return fmt.Sprintf("%+03d", c.off/3600), nil
+		return c.offsetHours(dst), nil
 	case "TZM":
-		return fmt.Sprintf("%02d", max(c.off, -c.off)/60%60), nil
+		return appendZeros(dst, c.offsetMinutes(), 2), nil
 	case "OF":
-		s := fmt.Sprintf("%+03d", c.off/3600)
-		if m := max(c.off, -c.off) / 60 % 60; m != 0 {
-			s += fmt.Sprintf(":%02d", m)
+		dst = c.offsetHours(dst)
+		if m := c.offsetMinutes(); m != 0 {
+			dst = appendZeros(append(dst, ':'), m, 2)
 		}
-		return s, nil
 	}
-	return "", nil
+	return dst, nil
 }
 
-func styledRoman(s string, style byte) string {
+func (c *dtClock) offsetHours(dst []byte) []byte {
+	h := c.off / 3600
+	if h >= 0 {
+		return appendZeros(append(dst, '+'), h, 2)
+	}
+	return appendZeros(dst, h, 3)
+}
+
+func (c *dtClock) offsetMinutes() int { return max(c.off, -c.off) / 60 % 60 }
+
+// appendCapitals appends capitals, or small letters if the style is small.
+func appendCapitals(dst []byte, s string, style byte) []byte {
 	if style == 'l' {
-		return strings.ToLower(s)
+		return appendStyled(dst, s, style)
 	}
-	return s
+	return append(dst, s...)
 }
 
-func styledEra(s string, n fmtNode) string {
-	if strings.IndexByte(n.pat, '.') >= 0 {
-		s = s[:1] + "." + s[1:] + "."
+// appendEra appends one of two signs of two letters, with points if the pattern
+// has them.
+func appendEra(dst []byte, first bool, a, b string, n *fmtNode) []byte {
+	s := b
+	if first {
+		s = a
 	}
-	return styledRoman(s, n.style)
+	if strings.IndexByte(n.pat, '.') < 0 {
+		return appendCapitals(dst, s, n.style)
+	}
+	dst = append(appendCapitals(dst, s[:1], n.style), '.')
+	return append(appendCapitals(dst, s[1:], n.style), '.')
 }
 
-func (c *dtClock) timePart(n fmtNode) (string, bool) {
+func (c *dtClock) timePart(dst []byte, n *fmtNode) ([]byte, bool) {
 	h := int(c.tod / usPerHour)
 	us := int(c.tod % usPerSec)
 	switch n.pat {
@@ -273,50 +317,47 @@ func (c *dtClock) timePart(n fmtNode) (string, bool) {
 			h = 12
 		}
 		if negative && h > 0 && !n.fill {
-			return fmt.Sprintf("%03d", h), true // as wide as with its sign
+			return appendZeros(dst, h, 3), true // as wide as with its sign
 		}
-		return pad(h, 2, n), true
+		return pad(dst, h, 2, n), true
 	case "HH24":
-		return pad(h, 2, n), true
+		return pad(dst, h, 2, n), true
 	case "MI":
-		return pad(int(c.tod/usPerMin%60), 2, n), true
+		return pad(dst, int(c.tod/usPerMin%60), 2, n), true
 	case "SS":
-		return pad(int(c.tod/usPerSec%60), 2, n), true
+		return pad(dst, int(c.tod/usPerSec%60), 2, n), true
 	case "MS":
-		return fmt.Sprintf("%03d", us/1000), true
+		return appendZeros(dst, us/1000, 3), true
 	case "US":
-		return fmt.Sprintf("%06d", us), true
+		return appendZeros(dst, us, 6), true
 	case "FF1", "FF2", "FF3", "FF4", "FF5", "FF6":
 		k := int(n.pat[2] - '0')
-		return fmt.Sprintf("%0*d", k, us/int(pow10tab[6-k])), true
+		return appendZeros(dst, us/int(pow10tab[6-k]), k), true
 	case "SSSS", "SSSSS":
-		return strconv.Itoa(int(c.tod / usPerSec)), true
+		return strconv.AppendInt(dst, c.tod/usPerSec, 10), true
 	case "AM", "PM", "A.M.", "P.M.":
-		s := "AM"
-		if h%24 >= 12 {
-			s = "PM"
-		}
-		return styledEra(s, n), true
+		return appendEra(dst, h%24 >= 12, "PM", "AM", n), true
 	}
-	return "", false
+	return dst, false
 }
 
 // isoYearPart is the ISO year of an interval's fields taken for a date, which is
 // what PostgreSQL gives.
-func (c *dtClock) isoYearPart(n fmtNode) (string, bool) {
-	digits, ok := map[string]int{"IYYY": 4, "IYY": 3, "IY": 2, "I": 1}[n.pat]
-	if !ok {
-		return "", false
+func (c *dtClock) isoYearPart(dst []byte, n *fmtNode) ([]byte, bool) {
+	switch n.pat {
+	case "IYYY", "IYY", "IY", "I":
+	default:
+		return dst, false
 	}
-	y := looseISOYear(c.year, c.month, c.day)
-	y %= []int{1: 10, 2: 100, 3: 1000, 4: math.MaxInt}[digits]
+	digits := len(n.pat)
+	y := looseISOYear(c.year, c.month, c.day) % [...]int{1: 10, 2: 100, 3: 1000, 4: math.MaxInt}[digits]
 	if digits == 1 || n.fill {
-		return strconv.Itoa(y), true
+		return strconv.AppendInt(dst, int64(y), 10), true
 	}
 	if c.year < 0 { // the width goes by the plain year
 		digits++
 	}
-	return fmt.Sprintf("%0*d", digits, y), true
+	return appendZeros(dst, y, digits), true
 }
 
 // looseISOYear is the ISO year of a date whose month and day need not exist.
@@ -346,42 +387,43 @@ func looseJulian(y, m, d int) int {
 	return y*365 - 32167 + y/4 - century + century/4 + 7834*m/256 + d
 }
 
-func (c *dtClock) numberPart(n fmtNode) (string, bool) {
+func (c *dtClock) numberPart(dst []byte, n *fmtNode) ([]byte, bool) {
 	y := c.year
 	if y <= 0 && !c.interval {
 		y = 1 - y
 	}
 	switch n.pat {
 	case "YYYY":
-		return pad(y, 4, n), true
+		return pad(dst, y, 4, n), true
 	case "YYY":
-		return pad(y%1000, 3, n), true
+		return pad(dst, y%1000, 3, n), true
 	case "YY":
-		return pad(y%100, 2, n), true
+		return pad(dst, y%100, 2, n), true
 	case "Y":
-		return pad(y%10, 1, n), true
+		return pad(dst, y%10, 1, n), true
 	case "Y,YYY":
-		return fmt.Sprintf("%d,%03d", y/1000, y%1000), true
+		dst = append(strconv.AppendInt(dst, int64(y/1000), 10), ',')
+		return appendZeros(dst, y%1000, 3), true
 	case "MM":
-		return pad(c.month, 2, n), true
+		return pad(dst, c.month, 2, n), true
 	case "DD":
 		if n.fill {
-			return strconv.Itoa(c.day), true
+			return strconv.AppendInt(dst, int64(c.day), 10), true
 		}
-		return fmt.Sprintf("%02d", c.day), true
+		return appendZeros(dst, c.day, 2), true
 	case "Q":
 		if c.month == 0 {
-			return "", true
+			return dst, true
 		}
-		return pad((c.month-1)/3+1, 1, n), true
+		return pad(dst, (c.month-1)/3+1, 1, n), true
 	case "CC":
 		if c.interval {
-			return pad(y/100, 2, n), true
+			return pad(dst, y/100, 2, n), true
 		}
-		return pad(spanOf(c.year, 100), 2, n), true
+		return pad(dst, spanOf(c.year, 100), 2, n), true
 	}
 	if c.interval {
-		return c.isoYearPart(n)
+		return c.isoYearPart(dst, n)
 	}
 	isoYear, iw := isoWeek(c.days)
 	iy := isoYear
@@ -391,29 +433,29 @@ func (c *dtClock) numberPart(n fmtNode) (string, bool) {
 	doy := c.days - CivilToDays(c.year, 1, 1) + 1
 	switch n.pat {
 	case "IYYY":
-		return pad(iy, 4, n), true
+		return pad(dst, iy, 4, n), true
 	case "IYY":
-		return pad(iy%1000, 3, n), true
+		return pad(dst, iy%1000, 3, n), true
 	case "IY":
-		return pad(iy%100, 2, n), true
+		return pad(dst, iy%100, 2, n), true
 	case "I":
-		return pad(iy%10, 1, n), true
+		return pad(dst, iy%10, 1, n), true
 	case "IW":
-		return pad(iw, 2, n), true
+		return pad(dst, iw, 2, n), true
 	case "ID":
-		return strconv.Itoa(floorMod(c.days+5, 7) + 1), true
+		return strconv.AppendInt(dst, int64(floorMod(c.days+5, 7)+1), 10), true
 	case "IDDD":
-		return pad(c.days-isoWeekStart(isoYear, 1)+1, 3, n), true
+		return pad(dst, c.days-isoWeekStart(isoYear, 1)+1, 3, n), true
 	case "D":
-		return strconv.Itoa(floorMod(c.days+6, 7) + 1), true
+		return strconv.AppendInt(dst, int64(floorMod(c.days+6, 7)+1), 10), true
 	case "DDD":
-		return pad(doy, 3, n), true
+		return pad(dst, doy, 3, n), true
 	case "WW":
-		return pad((doy-1)/7+1, 2, n), true
+		return pad(dst, (doy-1)/7+1, 2, n), true
 	case "W":
-		return strconv.Itoa((c.day-1)/7 + 1), true
+		return strconv.AppendInt(dst, int64((c.day-1)/7+1), 10), true
 	case "J":
-		return strconv.Itoa(c.days + epochJulian), true
+		return strconv.AppendInt(dst, int64(c.days+epochJulian), 10), true
 	}
-	return "", false
+	return dst, false
 }

@@ -1,6 +1,9 @@
 package types
 
-import "testing"
+import (
+	"testing"
+	"unsafe"
+)
 
 func TestToCharNumeric(t *testing.T) {
 	for _, c := range [][3]string{
@@ -18,8 +21,33 @@ func TestToCharNumeric(t *testing.T) {
 func TestToCharTimestamp(t *testing.T) {
 	const f = `YYYY-MM-DD HH24:MI:SS.US|FMMonth FMDDth|Day|DY|Mon|HH12:MI AM|IYYY-IW-ID|DDD|Q|CC|J|WW|W|RM|Y,YYY|MS|SSSS|"at" YY`
 	const want = `2024-03-05 14:07:09.123456|March 5th|Tuesday  |TUE|Mar|02:07 PM|2024-10-2|065|1|21|2460375|10|1|III |2,024|123|50829|at 24`
-	if g, err := ToCharTimestamp(ts(t, "2024-03-05 14:07:09.123456"), f, nil); err != nil || g != want {
+	if g, err := ToCharTimestamp(nil, ts(t, "2024-03-05 14:07:09.123456"), f, nil); err != nil || string(g) != want {
 		t.Errorf("got  %s\nwant %s %v", g, want, err)
+	}
+}
+
+// A format may lie in memory that is used again for the next one.
+func TestToCharFormatIsNotKept(t *testing.T) {
+	f := []byte("YYYY-MM")
+	at := ts(t, "2024-03-05 14:07:09")
+	for _, c := range [][2]string{{"YYYY-MM", "2024-03"}, {"HH24.MI", "14.07"}, {"DDxx YY", "05xx 24"}, {"MIyy_SS", "0724_09"}} {
+		copy(f, c[0])
+		g, err := ToCharTimestamp(nil, at, unsafe.String(&f[0], len(f)), nil)
+		if err != nil || string(g) != c[1] {
+			t.Errorf("to_char(%s) = %s %v, want %s", c[0], g, err, c[1])
+		}
+	}
+}
+
+func TestToCharAllocatesNothing(t *testing.T) {
+	at, buf := ts(t, "2024-03-05 14:07:09.123456"), make([]byte, 0, 200)
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := ToCharTimestamp(buf, at, "YYYY-MM-DD HH24:MI:SS.US Month DY DDth AM", nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
