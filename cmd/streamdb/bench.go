@@ -144,6 +144,7 @@ func generatorCPU(text string, events int64) (float64, error) {
 			if err != nil {
 				return 0, err
 			}
+			b.Pool.Put(b.Chunk)
 			end = b.End
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamdb/streamdb/connector"
 	"github.com/streamdb/streamdb/pgerr"
-	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
 
@@ -123,11 +122,11 @@ func (g *generator) Check(context.Context) error { return nil }
 // Open implements connector.Source. Instance i of n makes every n-th block of
 // events; its split is named after both, and its offset is an event number.
 func (g *generator) Open(_ context.Context, cols []int, instance, instances int, offsets map[string]string) (connector.Reader, error) {
-	r := &reader{g: g, split: strconv.Itoa(instance) + "/" + strconv.Itoa(instances), start: time.Now()}
+	r := &reader{g: g, split: strconv.Itoa(instance) + "/" + strconv.Itoa(instances), start: time.Now(), pool: &vec.Pool{}}
 	r.block, r.stride = int64(instance), int64(instances)
 	for _, k := range cols {
 		r.cols = append(r.cols, g.cols[k])
-		r.types = append(r.types, g.cols[k].Typ)
+		r.pool.Types = append(r.pool.Types, g.cols[k].Typ)
 	}
 	if o, ok := offsets[r.split]; ok {
 		n, err := strconv.ParseInt(o, 10, 64)
@@ -151,7 +150,7 @@ type reader struct {
 	g             *generator
 	split         string
 	cols          []column
-	types         []types.T
+	pool          *vec.Pool // of chunks, which keep the memory that text needs
 	block, stride int64
 	first         int64
 	start         time.Time
@@ -163,7 +162,7 @@ func (r *reader) Read(ctx context.Context) (*connector.Batch, error) {
 	if err := r.pace(ctx); err != nil {
 		return nil, err
 	}
-	b := &connector.Batch{Chunk: vec.NewChunk(r.types, vec.MaxRows)}
+	b := &connector.Batch{Chunk: r.pool.Get(), Pool: r.pool}
 	per := blockEvents / perEpoch * perKind[r.g.kind]
 	for !b.End && b.Chunk.Rows+per <= vec.MaxRows {
 		lo := r.block * blockEvents
