@@ -107,32 +107,7 @@ func DecodeRow(dst *Chunk, cols []int, b []byte) (rest []byte, err error) {
 }
 
 func decodeValue(v Vector, b []byte) ([]byte, error) {
-	w := fixedWidth(v)
-	if len(b) < w {
-		return nil, errRow
-	}
-	switch c := v.(type) {
-	case *Col[bool]:
-		c.Vals = append(c.Vals, b[0] != 0)
-	case *Col[int16]:
-		c.Vals = append(c.Vals, int16(binary.LittleEndian.Uint16(b)))
-	case *Col[int32]:
-		c.Vals = append(c.Vals, int32(binary.LittleEndian.Uint32(b)))
-	case *Col[int64]:
-		c.Vals = append(c.Vals, int64(binary.LittleEndian.Uint64(b)))
-	case *Col[float32]:
-		c.Vals = append(c.Vals, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	case *Col[float64]:
-		c.Vals = append(c.Vals, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-	case *Col[types.IntervalValue]:
-		c.Vals = append(c.Vals, types.IntervalValue{
-			Micros: int64(binary.LittleEndian.Uint64(b)),
-			Days:   int32(binary.LittleEndian.Uint32(b[8:])),
-			Months: int32(binary.LittleEndian.Uint32(b[12:])),
-		})
-	case *Col[types.UUIDValue]:
-		c.Vals = append(c.Vals, types.UUIDValue(b[:16]))
-	case *Bytes:
+	if c, ok := v.(*Bytes); ok {
 		l, m := binary.Uvarint(b)
 		if m <= 0 || uint64(len(b)-m) < l {
 			return nil, errRow
@@ -140,6 +115,11 @@ func decodeValue(v Vector, b []byte) ([]byte, error) {
 		c.Append(b[m : m+int(l)])
 		return b[m+int(l):], nil
 	}
+	w := fixedWidth(v)
+	if len(b) < w {
+		return nil, errRow
+	}
+	readValue(v, b[:w])
 	return b[w:], nil
 }
 

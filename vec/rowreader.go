@@ -73,6 +73,7 @@ func (r *RowReader) Read(dst *Chunk, b []byte) error {
 	return nil
 }
 
+// readValue appends the value whose encoding, without a length, is b.
 func readValue(v Vector, b []byte) {
 	switch c := v.(type) {
 	case *Bytes:
