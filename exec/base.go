@@ -73,14 +73,15 @@ func (b *opBase) overBudget(held int) error {
 // output gathers result rows into chunks of the configured size. Values are
 // appended to c's columns by the caller, who ends each row with add.
 type output struct {
-	c    *vec.Chunk
-	diff []int64
-	ones bool
-	max  int
+	types []types.T
+	c     *vec.Chunk
+	diff  []int64
+	ones  bool
+	max   int
 }
 
 func newOutput(ts []types.T, max int) *output {
-	return &output{c: vec.NewChunk(ts, 0), ones: true, max: max}
+	return &output{types: ts, c: vec.NewChunk(ts, 0), ones: true, max: max}
 }
 
 // add ends a row of weight w.

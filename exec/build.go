@@ -77,6 +77,7 @@ type Tree struct {
 	nodes  []*treeNode // by operator id: pre-order
 	post   []*treeNode // children before parents
 	inputs []*treeNode
+	replay *replay // nil: nothing to give out
 }
 
 type treeNode struct {
@@ -90,6 +91,7 @@ type treeNode struct {
 	pass   func(Watermark) error
 	done   bool
 	sealed bool
+	kept   bool  // its state comes from elsewhere
 	loop   *loop // the innermost recursion whose base or step the node is in
 	path   *loop // the recursion whose rows reach the node through its step
 
@@ -310,10 +312,11 @@ func (t *Tree) InputOrder() []int {
 }
 
 // Start lets the leaves that need no input emit their rows: once in the life of
-// a query or a stream, before its first Seal, and not after a restore.
+// a query or a stream, before its first Seal, and not after a restore. Leaves whose
+// state was taken over (see Keep) have done so.
 func (t *Tree) Start() error {
 	for _, n := range t.post {
-		if s, ok := n.op.(starter); ok {
+		if s, ok := n.op.(starter); ok && !n.kept {
 			if err := t.measured(n, func() error { return s.Start(n.emit) }); err != nil && err != ErrDone {
 				return err
 			}
@@ -431,6 +434,7 @@ func (t *Tree) Node(op int) plan.Node { return t.nodes[op].plan }
 
 // Close frees the operators.
 func (t *Tree) Close() error {
+	t.endReplay()
 	var first error
 	for _, n := range t.nodes {
 		if n.op == nil {

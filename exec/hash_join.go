@@ -65,6 +65,8 @@ type hashJoin struct {
 	touched  []uint32  // keys, with keyDeg
 	unsaved  []uint32  // keys of a side without rows
 	look     *lookSide // a side that is read from storage; nil: none
+	// replaying: errors were reported and degrees are known (see Replay).
+	replaying bool
 }
 
 // joinSide is what is kept of one input.
@@ -83,6 +85,7 @@ type joinSide struct {
 	loose   bool
 	seq     uint64
 	rows    *table
+	lone    loneRows // of an observed side: rows with a NULL key
 	batch   rowBatch
 	hash    []uint64 // of the batch's rows, unless loose
 	touched []touchedRow
@@ -167,7 +170,7 @@ func newJoinSide(b *opBase, p *plan.Join, input plan.Node, keys []int, at int) *
 		}
 	}
 	s.loose = b.ctx.Batch || plan.AppendOnly(input)
-	s.rows = newTable(rowSize, s.format.keyWidth())
+	s.rows, s.lone = newTable(rowSize, s.format.keyWidth()), newLoneRows(s.format)
 	return s
 }
 
@@ -288,7 +291,7 @@ func (j *hashJoin) insert(in int, c *vec.Chunk, emit Emit) error {
 			return j.negative("a row of an append-only input")
 		}
 		if s.nullKey(c, i) {
-			if err := j.emitAlone(in, c, i, w, emit); err != nil {
+			if err := j.insertLone(in, c, i, w, emit); err != nil {
 				return err
 			}
 			continue
@@ -478,13 +481,13 @@ func (j *hashJoin) emitMatches(in int, c *vec.Chunk, emit Emit) error {
 	if err != nil {
 		return err
 	}
-	if failed {
+	if failed && !j.replaying {
 		// A pair whose condition fails is reported and counts as no match.
 		if m.drop, err = j.report(m.cand, m.drop[:0]); err != nil {
 			return err
 		}
 	}
-	if j.rowDeg {
+	if j.rowDeg && !j.replaying {
 		j.addDegrees(in, c)
 	}
 	if !j.pairs {

@@ -6,12 +6,15 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-// emitAlone emits row i of c by itself if a row without matches belongs to the
-// output, padded with NULLs for outer joins.
-func (j *hashJoin) emitAlone(in int, c *vec.Chunk, i int, w int64, emit Emit) error {
+// insertLone takes row i of c, which can never match: it is emitted by itself,
+// padded with NULLs for outer joins, if such rows belong to the output.
+func (j *hashJoin) insertLone(in int, c *vec.Chunk, i int, w int64, emit Emit) error {
 	s := j.side[in]
 	if !s.observed || !j.alone(0) {
 		return nil
+	}
+	if !j.ctx.Batch {
+		s.lone.add(s.batch.row(i), w, s.vnodes.at(i))
 	}
 	return j.emitRow(in, c, i, w, emit)
 }
@@ -74,6 +77,9 @@ func (j *hashJoin) Seal(e types.Epoch, emit Emit) error {
 	}
 	j.m.rows, j.m.diff = j.m.rows[:0], j.m.diff[:0]
 	for in, s := range j.side {
+		if s.lone.missing() {
+			return j.negative("a row with a NULL key")
+		}
 		for _, t := range s.touched {
 			if err := j.sealRow(in, t, emit); err != nil {
 				return err
@@ -286,31 +292,37 @@ func (j *hashJoin) sealBatch(emit Emit) error {
 		if !s.observed {
 			continue
 		}
-		var err error
-		j.keys.visit(func(kid uint32) bool {
-			k := j.keys.rec(kid)
-			total, _ := j.matches(in, kid)
-			for id := le.Uint32(k[keyHead+4*in:]); id != 0 && err == nil; {
-				r := s.rows.rec(id - 1)
-				d := total
-				if j.rowDeg {
-					d = int64(le.Uint64(r[rowDegree:]))
-				}
-				if j.alone(d) {
-					err = j.aloneRow(in, id-1, int64(le.Uint64(r[rowWeight:])), emit)
-				}
-				id = le.Uint32(r[rowNext:])
-			}
-			return err == nil
-		})
-		if err == nil {
-			err = j.flushAlone(in, emit)
-		}
-		if err != nil {
+		if err := j.keptAlone(in, emit); err != nil {
 			return err
 		}
 	}
 	return j.Close()
+}
+
+// keptAlone emits the kept rows of a side that belong to the output by themselves.
+func (j *hashJoin) keptAlone(in int, emit Emit) error {
+	s := j.side[in]
+	var err error
+	j.keys.visit(func(kid uint32) bool {
+		k := j.keys.rec(kid)
+		total, _ := j.matches(in, kid)
+		for id := le.Uint32(k[keyHead+4*in:]); id != 0 && err == nil; {
+			r := s.rows.rec(id - 1)
+			d := total
+			if j.rowDeg {
+				d = int64(le.Uint64(r[rowDegree:]))
+			}
+			if j.alone(d) {
+				err = j.aloneRow(in, id-1, int64(le.Uint64(r[rowWeight:])), emit)
+			}
+			id = le.Uint32(r[rowNext:])
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	return j.flushAlone(in, emit)
 }
 
 // Advance passes on what both inputs promise of a pair of equated columns.
@@ -344,14 +356,17 @@ func (j *hashJoin) Advance(in int, w Watermark, pass func(Watermark) error, _ Em
 func (j *hashJoin) Close() error {
 	j.keys = j.side[0].keyer.newTable(keySize)
 	for _, s := range j.side {
-		s.rows = newTable(rowSize, s.format.keyWidth())
+		s.rows, s.lone = newTable(rowSize, s.format.keyWidth()), newLoneRows(s.format)
 	}
 	return nil
 }
 
 // StateBytes returns the memory of both sides.
 func (j *hashJoin) StateBytes() int {
-	n := j.keys.bytes() + j.side[0].rows.bytes() + j.side[1].rows.bytes()
+	n := j.keys.bytes()
+	for _, s := range j.side {
+		n += s.rows.bytes() + s.lone.rows.bytes()
+	}
 	if j.look != nil {
 		n += j.look.bytes()
 	}

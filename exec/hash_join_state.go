@@ -4,8 +4,12 @@ import "encoding/binary"
 
 // Saved entries of a hashJoin: side | row -> vnode, weight, degree, where the row
 // of an append-only side is followed by its number; and for a
-// side that keeps no rows, 2 | key -> vnode, total.
-const savedKey = 2
+// side that keeps no rows, 2 | key -> vnode, total; for rows with a NULL key,
+// 3 + side | row -> vnode, weight.
+const (
+	savedKey  = 2
+	savedLone = 3
+)
 
 // Save writes the rows touched since the last Save and forgets those that are
 // gone.
@@ -38,6 +42,7 @@ func (j *hashJoin) Save(w StateWriter) error {
 			w.Put(int(vnode), key, val)
 		}
 		s.unsaved = s.unsaved[:0]
+		s.lone.save(w, byte(savedLone+in))
 	}
 	for _, kid := range j.unsaved {
 		k := j.keys.rec(kid)
@@ -77,12 +82,15 @@ func (j *hashJoin) dropKey(kid uint32, k []byte) {
 
 // Load takes back one saved entry.
 func (j *hashJoin) Load(key, val []byte) error {
-	if len(key) < 1 || len(val) < 2 || key[0] > savedKey {
+	if len(key) < 1 || len(val) < 2 || key[0] > savedLone+1 {
 		return errSaved
 	}
 	x, m := binary.Varint(val[1:])
 	if m <= 0 {
 		return errSaved
+	}
+	if key[0] >= savedLone {
+		return j.side[key[0]-savedLone].lone.load(key[1:], val[0], x)
 	}
 	if key[0] == savedKey {
 		kid, _, ok := j.keys.loadKey(key[1:])

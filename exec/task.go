@@ -27,6 +27,11 @@ type TaskSpec struct {
 	Out   Output // nil: the tree's output goes nowhere
 	// Fresh runs Tree.Start before anything else: the job has no state yet.
 	Fresh bool
+	// ReplayRows, if not 0, is about how many rows of its replay the tree gives out
+	// in an epoch (see Tree.Keep), and Replayed is called when it is over. Until then
+	// nothing is sent to the task but barriers.
+	ReplayRows int
+	Replayed   func()
 	// Progress takes note of what came with a source's chunk, before the chunk.
 	Progress func(*SourceProgress) error
 	// Sealed reports that everything of the epoch is done and that the barrier has
@@ -68,7 +73,12 @@ func (t *Task) run() {
 	if t.Fresh {
 		t.step(t.Tree.Start)
 	}
+	due := t.ReplayRows > 0
 	for {
+		if due && !t.broken {
+			due = false
+			t.step(t.replay)
+		}
 		m, input, ok := t.Inbox.next()
 		if !ok {
 			return
@@ -76,6 +86,7 @@ func (t *Task) run() {
 		began := time.Now()
 		if m.Barrier != nil {
 			t.barrier(m.Barrier)
+			due = t.ReplayRows > 0
 			t.busy.Add(int64(time.Since(began)))
 			continue
 		}
@@ -87,6 +98,16 @@ func (t *Task) run() {
 		}
 		t.busy.Add(int64(time.Since(began)))
 	}
+}
+
+// replay gives out an epoch's share of what the tree's state holds.
+func (t *Task) replay() error {
+	more, err := t.Tree.Replay(t.ReplayRows)
+	if err == nil && !more {
+		t.ReplayRows = 0
+		t.Replayed()
+	}
+	return err
 }
 
 func (t *Task) push(input int, c *vec.Chunk, s *SourceProgress) error {

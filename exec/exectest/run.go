@@ -174,6 +174,62 @@ func (s *Stream) restore() {
 			}
 		}
 	}
+	s.replay()
+}
+
+// replay has the uppermost operators with state give out their output, which must
+// be what has come out so far, if there are such operators on every way to the
+// root. It is sealed now and then meanwhile.
+func (s *Stream) replay() {
+	s.t.Helper()
+	kept, tops, ok := replayed(s.root)
+	if !ok {
+		return
+	}
+	s.tree.Keep(kept, tops)
+	out := s.Out
+	s.Out = Bag{}
+	for more := true; more; {
+		var err error
+		if more, err = s.tree.Replay(2); err == nil {
+			err = s.tree.Seal(s.epoch)
+		}
+		if err != nil {
+			s.t.Fatalf("replay: %v", err)
+		}
+	}
+	if d := s.Out.Diff(out); d != "" {
+		s.t.Fatalf("epoch %d, %+v: the replay differs from what has come out:%s", s.epoch, s.o, d)
+	}
+	s.Out = out
+}
+
+// replayed returns the operators that a replay keeps and the uppermost of them; ok
+// is false where inputs reach the root without one.
+func replayed(root plan.Node) (kept, tops []int, ok bool) {
+	id := 0
+	ok = true
+	var walk func(n plan.Node, under bool)
+	walk = func(n plan.Node, under bool) {
+		if !under && exec.Replays(n) {
+			under = true
+			tops = append(tops, id)
+		}
+		if under {
+			kept = append(kept, id)
+		}
+		id++
+		switch n.(type) {
+		case *plan.Scan, *plan.Exchange, *plan.WorkTable, *plan.Values, *plan.TableFunc:
+			ok = ok && under
+			return
+		}
+		for _, c := range n.Children() {
+			walk(c, under)
+		}
+	}
+	walk(root, false)
+	return kept, tops, ok && len(tops) > 0
 }
 
 // Saved returns the number of saved entries.
