@@ -18,9 +18,8 @@ import (
 // and equalities between an outer and an inner column let the inner column stand
 // for D's.
 //
-// What remains (more than one row possible for a scalar subquery, full joins over
-// a correlated input) stays an Apply in a one-off query and is an error in a
-// stream.
+// What remains (a scalar subquery of several columns that may have several rows)
+// stays an Apply in a one-off query and is an error in a stream.
 func (b *binder) decorrelate(n plan.Node) (plan.Node, error) {
 	var first error
 	out := plan.Rewrite(n, func(x plan.Node) plan.Node {
@@ -28,9 +27,9 @@ func (b *binder) decorrelate(n plan.Node) (plan.Node, error) {
 		if !ok || first != nil {
 			return x
 		}
-		r := b.unApply(a)
+		r, err := b.unApply(a)
 		if r == nil {
-			if b.stream {
+			if first = err; first == nil && b.stream {
 				first = b.unsupported(nowhere, "this correlated subquery in a materialized view or sink",
 					"Make sure it yields at most one row, for example with an aggregate, or write it as a join.")
 			}
@@ -50,20 +49,35 @@ type place struct{ off int32 }
 func (p place) Offset() int32 { return p.off }
 
 // unApply returns a plan without this Apply, or nil.
-func (b *binder) unApply(a *plan.Apply) plan.Node {
+func (b *binder) unApply(a *plan.Apply) (plan.Node, error) {
 	if !refersToLevel(a.Right, 1) {
-		return b.plainApply(a, lowerOuter(a.Right))
+		return b.plainApply(a, lowerOuter(a.Right)), nil
 	}
 	if n := constantRow(a); n != nil {
-		return n
+		return n, nil
 	}
 	if n := b.pullCondition(a); n != nil {
-		return n
+		return n, nil
 	}
-	if n := b.scalarAggregate(a); n != nil {
-		return n
+	exprs, agg := scalarCore(a)
+	dependent := a.Right
+	if agg != nil {
+		dependent = agg
 	}
-	return b.domainJoin(a)
+	wide, texts, err := b.withTexts(a, dependent)
+	if err != nil {
+		return nil, err
+	}
+	var n plan.Node
+	if agg != nil {
+		n = b.scalarAggregate(wide, exprs, agg, texts)
+	} else {
+		n = b.domainJoin(wide, texts)
+	}
+	if n == nil {
+		return nil, nil
+	}
+	return withoutTexts(n, texts, len(a.Left.Schema()), len(a.Schema())), nil
 }
 
 // constantRow handles a right side of expressions only, without FROM.
@@ -304,12 +318,11 @@ func substitute(e expr.Expr, by []expr.Expr) expr.Expr {
 	})
 }
 
-// scalarAggregate handles Projects over an aggregate without GROUP BY: the left
-// side is joined with the groups, and what the aggregate yields for no row is put
-// in above the join, so that the Projects see it.
-func (b *binder) scalarAggregate(a *plan.Apply) plan.Node {
+// scalarCore finds a right side of Projects over an aggregate without GROUP BY, and
+// what it yields as expressions over the aggregate's row; nil if it is another one.
+func scalarCore(a *plan.Apply) ([]expr.Expr, *plan.Aggregate) {
 	if a.Kind != plan.Left && a.Kind != plan.Inner || a.On != nil {
-		return nil
+		return nil, nil
 	}
 	top := a.Right
 	exprs := identity(top)
@@ -325,37 +338,59 @@ func (b *binder) scalarAggregate(a *plan.Apply) plan.Node {
 	}
 	agg, ok := top.(*plan.Aggregate)
 	if !ok || !agg.Scalar || len(agg.Group) > 0 {
-		return nil
+		return nil, nil
 	}
-	cols := outerColumns(agg)
+	return exprs, agg
+}
+
+// scalarAggregate handles a scalarCore: the left side is joined with the groups, and
+// what the aggregate yields for no row is put in above the join, so that the Projects
+// see it.
+func (b *binder) scalarAggregate(a *plan.Apply, exprs []expr.Expr, agg *plan.Aggregate, texts []int) plan.Node {
+	nl := len(a.Left.Schema())
+	cols := append(outerColumns(agg), texts...)
+	var join *plan.Join
+	var values []expr.Expr
 	if len(cols) == 0 {
-		return nil
+		join = &plan.Join{Kind: plan.Inner, Left: a.Left, Right: lowerOuter(agg)}
+		values = identity(join)[nl:]
+	} else {
+		groups := b.groupsFor(a, agg, cols)
+		if groups == nil {
+			return nil
+		}
+		join = &plan.Join{Kind: plan.Left, Left: a.Left, Right: groups}
+		for i, c := range cols {
+			join.LeftKeys = append(join.LeftKeys, c)
+			join.RightKeys = append(join.RightKeys, i)
+			join.NullSafe = append(join.NullSafe, true)
+		}
+		values = emptyAware(agg, nl+len(cols))
 	}
-	u := &unnester{b: b, cols: cols, left: a.Left, careful: smallAndMayFail(a.Right)}
-	in, ok := u.unnest(agg.Input)
-	if !ok {
-		return nil
-	}
-	nl, base := len(a.Left.Schema()), len(agg.Input.Schema())
-	g := &plan.Aggregate{Input: in, Aggs: agg.Aggs}
-	for i := range cols {
-		g.Group = append(g.Group, base+i)
-		g.Out = append(g.Out, in.Schema()[base+i])
-	}
-	g.Out = append(g.Out, agg.Out...)
-	join := &plan.Join{Kind: plan.Left, Left: a.Left, Right: g}
-	for i, c := range cols {
-		join.LeftKeys = append(join.LeftKeys, c)
-		join.RightKeys = append(join.RightKeys, i)
-		join.NullSafe = append(join.NullSafe, true)
-	}
-	values := emptyAware(agg, nl+len(cols))
 	p := &plan.Project{Input: join, Exprs: identity(a.Left), Out: slices.Clone(a.Schema())}
 	for _, e := range exprs {
 		e = substitute(e, values)
 		p.Exprs = append(p.Exprs, outerToCols(e, func(i int) int { return i }))
 	}
 	return p
+}
+
+// groupsFor aggregates for every value of the domain cols that has rows: the domain,
+// then the aggregates. It returns nil if the input cannot be unnested.
+func (b *binder) groupsFor(a *plan.Apply, agg *plan.Aggregate, cols []int) plan.Node {
+	u := &unnester{b: b, cols: cols, left: a.Left, careful: smallAndMayFail(a.Right)}
+	in, ok := u.unnest(agg.Input)
+	if !ok {
+		return nil
+	}
+	base := len(agg.Input.Schema())
+	g := &plan.Aggregate{Input: in, Aggs: agg.Aggs}
+	for i := range cols {
+		g.Group = append(g.Group, base+i)
+		g.Out = append(g.Out, in.Schema()[base+i])
+	}
+	g.Out = append(g.Out, agg.Out...)
+	return g
 }
 
 // emptyAware are the aggregates of a row in which a missing group reads NULL:
@@ -381,11 +416,11 @@ func emptyValue(name string) types.Datum {
 }
 
 // domainJoin is the general method.
-func (b *binder) domainJoin(a *plan.Apply) plan.Node {
+func (b *binder) domainJoin(a *plan.Apply, texts []int) plan.Node {
 	if a.Kind == plan.Right || a.Kind == plan.Full {
 		return nil
 	}
-	cols := outerColumns(a.Right)
+	cols := append(outerColumns(a.Right), texts...)
 	u := &unnester{b: b, cols: cols, left: a.Left, careful: smallAndMayFail(a.Right)}
 	right, ok := u.unnest(a.Right)
 	if !ok {

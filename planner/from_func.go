@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -18,14 +20,17 @@ func (b *binder) funcTable(te *sql.FuncTable, outer *scope) (*fromPart, error) {
 	var names []string
 	defined := false
 	for _, f := range manyUnnest(te.Funcs) {
-		e, err := b.tableFunction(ec, f, te)
+		e, err := b.tableFunction(ec, f)
 		if err != nil {
 			return nil, err
 		}
 		parts, names = append(parts, e), append(names, figureName(f.Call))
 		defined = defined || len(f.Columns) > 0
 	}
-	node, cols := b.rowsOf(parts, names, te.Ordinality)
+	node, cols, err := b.rowsOf(parts, names, te.Ordinality)
+	if err != nil {
+		return nil, err
+	}
 	it, err := b.alias(te.Alias, names[0], cols, te)
 	if err != nil {
 		return nil, err
@@ -57,13 +62,10 @@ func manyUnnest(fs []sql.TableFunc) []sql.TableFunc {
 }
 
 // tableFunction binds one function of FROM with its column definition list.
-func (b *binder) tableFunction(ec *exprContext, f sql.TableFunc, te *sql.FuncTable) (expr.Expr, error) {
+func (b *binder) tableFunction(ec *exprContext, f sql.TableFunc) (expr.Expr, error) {
 	e, err := b.expr(ec, f.Call)
 	if err != nil {
 		return nil, err
-	}
-	if hasSubquery(e) {
-		return nil, b.unsupported(te, "a subquery in the arguments of a function in FROM", "Put the subquery in FROM and the function after it.")
 	}
 	call, isSet := e.(*expr.Call)
 	if isSet = isSet && call.Fn.Set; !isSet {
@@ -99,8 +101,26 @@ func (b *binder) tableFunction(ec *exprContext, f sql.TableFunc, te *sql.FuncTab
 	return &expr.Call{Fn: expr.WithColumns(call.Fn, names, ts), Args: call.Args, Typ: types.TRecord}, nil
 }
 
-// rowsOf makes the plan of the functions of one item.
-func (b *binder) rowsOf(parts []expr.Expr, names []string, ordinality bool) (plan.Node, []plan.Column) {
+// rowsOf makes the plan of the functions of one item. Subqueries in their arguments
+// make a row first, which the functions then read.
+func (b *binder) rowsOf(parts []expr.Expr, names []string, ordinality bool) (plan.Node, []plan.Column, error) {
+	if !slices.ContainsFunc(parts, hasSubquery) {
+		n, cols := rowsOfFunctions(parts, names, ordinality)
+		return n, cols, nil
+	}
+	row, parts, err := b.planSubqueries(oneRow(), parts)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, p := range parts {
+		parts[i] = outward(p, 1)
+	}
+	n, cols := rowsOfFunctions(parts, names, ordinality)
+	width := len(row.Schema())
+	return pick(&plan.Apply{Kind: plan.Inner, Left: row, Right: n}, span(width, len(cols))), cols, nil
+}
+
+func rowsOfFunctions(parts []expr.Expr, names []string, ordinality bool) (plan.Node, []plan.Column) {
 	call, isSet := parts[0].(*expr.Call)
 	isSet = isSet && call.Fn.Set
 	if len(parts) > 1 {

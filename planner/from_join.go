@@ -71,7 +71,7 @@ func (b *binder) joinOn(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.No
 			if j, err := b.subqueryOn(n, cond); j != nil || err != nil {
 				return j, err
 			}
-			return nil, b.unsupported(te, "a subquery in the ON of an outer join", "Join the subquery in FROM instead.")
+			return b.subqueryOnBoth(n, cond, te)
 		}
 		width := len(n.Schema())
 		n, err := b.filter(n, cond)
@@ -152,6 +152,107 @@ func (b *binder) subqueryOn(n plan.Node, cond expr.Expr) (plan.Node, error) {
 	})
 	out := &plan.Join{Kind: j.Kind, Left: ln, Right: rn, Residual: on}
 	return pick(out, append(all(nl), span(wide, nr)...)), nil
+}
+
+// subqueryOnBoth plans an outer join whose ON has a subquery that depends on the
+// rows of both sides: it is then a lateral join with those rows of the right side
+// that fulfil the condition. A full join adds the rows of the right side for which
+// there is none on the left.
+func (b *binder) subqueryOnBoth(n plan.Node, cond expr.Expr, te *sql.JoinTable) (plan.Node, error) {
+	if a, ok := n.(*plan.Apply); ok {
+		right, err := b.filtered(a.Right, inRight(cond, len(a.Left.Schema()), true))
+		return &plan.Apply{Kind: a.Kind, Left: a.Left, Right: right}, err
+	}
+	j := n.(*plan.Join)
+	nl, nr := len(j.Left.Schema()), len(j.Right.Schema())
+	right, err := b.filtered(shiftOuter(j.Right, 1), inRight(cond, nl, true))
+	if err != nil {
+		return nil, err
+	}
+	padRight := &plan.Apply{Kind: plan.Left, Left: j.Left, Right: right}
+	if j.Kind == plan.Left {
+		return padRight, nil
+	}
+	if err := b.grow(countNodes(j), te); err != nil { // both sides are there twice
+		return nil, err
+	}
+	left, err := b.filtered(shiftOuter(j.Left, 1), inRight(cond, nl, false))
+	if err != nil {
+		return nil, err
+	}
+	if j.Kind == plan.Right {
+		padLeft := &plan.Apply{Kind: plan.Left, Left: j.Right, Right: left}
+		return pick(padLeft, append(span(nr, nl), all(nr)...)), nil
+	}
+	alone := &plan.Apply{Kind: plan.Anti, Left: j.Right, Right: left}
+	padded := &plan.Project{Input: alone, Out: padRight.Schema()}
+	for _, c := range j.Left.Schema() {
+		padded.Exprs = append(padded.Exprs, &expr.Const{Typ: c.Typ})
+	}
+	padded.Exprs = append(padded.Exprs, identity(alone)...)
+	return &plan.Union{Inputs: []plan.Node{padRight, padded}, Out: padRight.Schema()}, nil
+}
+
+func countNodes(n plan.Node) int {
+	count := 0
+	plan.Walk(n, func(plan.Node) bool { count++; return true })
+	return count
+}
+
+// filtered is filter, without columns more.
+func (b *binder) filtered(n plan.Node, cond expr.Expr) (plan.Node, error) {
+	width := len(n.Schema())
+	n, err := b.filter(n, cond)
+	if err != nil {
+		return nil, err
+	}
+	return narrowTo(n, width), nil
+}
+
+// inRight turns a condition over a row of nl columns and those behind them into one
+// over the right part of it, with the left part as the row around; or, unless right,
+// the other way round.
+func inRight(cond expr.Expr, nl int, right bool) expr.Expr {
+	place := func(i int) (index int, outer bool) {
+		if i >= nl {
+			return i - nl, !right
+		}
+		return i, right
+	}
+	return expr.Rewrite(cond, func(x expr.Expr) expr.Expr {
+		switch x := x.(type) {
+		case *expr.Col:
+			i, outer := place(x.Index)
+			if outer {
+				return &expr.Outer{Level: 1, Index: i, Typ: x.Typ}
+			}
+			return &expr.Col{Index: i, Typ: x.Typ}
+		case *expr.Outer:
+			return &expr.Outer{Level: x.Level + 1, Index: x.Index, Typ: x.Typ}
+		case *subRef:
+			c := *x
+			c.node = mapOuter(x.node, 0, func(o *expr.Outer, d int) expr.Expr {
+				level, i := o.Level, o.Index
+				switch {
+				case level <= d:
+					return o
+				case level-d > 1:
+					level++
+				default:
+					at, outer := place(i)
+					if i = at; outer {
+						level++
+					}
+				}
+				return &expr.Outer{Level: level, Index: i, Typ: o.Typ}
+			})
+			if c.cmp != nil {
+				c.cmp = inRight(x.cmp, nl, right)
+			}
+			return &c
+		}
+		return x
+	})
 }
 
 // shiftRow moves the columns of the row that e and the subqueries in it read.

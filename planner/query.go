@@ -311,11 +311,6 @@ func (b *binder) values(q *sql.Select, outer *scope, env *cteEnv, mode queryMode
 		if rows[i], err = b.exprs(ec, r); err != nil {
 			return nil, err
 		}
-		for k, e := range rows[i] {
-			if hasSubquery(e) {
-				return nil, b.unsupported(r[k], "a subquery in VALUES", "Use SELECT ... UNION ALL SELECT ...")
-			}
-		}
 	}
 	r := &bound{}
 	v := &plan.Values{Rows: rows}
@@ -334,7 +329,11 @@ func (b *binder) values(q *sql.Select, outer *scope, env *cteEnv, mode queryMode
 		v.Out = append(v.Out, plan.Column{Name: "column" + itoa(c+1), Typ: t})
 		r.at = append(r.at, q.Values[0][c])
 	}
-	r.node, r.cols = v, v.Out
+	r.cols = v.Out
+	var err error
+	if r.node, err = b.valuesNode(v); err != nil {
+		return nil, err
+	}
 	if len(q.OrderBy) > 0 {
 		if mode.root || mode.order || q.Limit != nil || q.Skip != nil {
 			return r, b.orderOutput(q, r)
@@ -342,6 +341,32 @@ func (b *binder) values(q *sql.Select, outer *scope, env *cteEnv, mode queryMode
 		return r, b.checkOutputOrder(q, r)
 	}
 	return r, nil
+}
+
+// valuesNode is v with the rows that have subqueries computed from these.
+func (b *binder) valuesNode(v *plan.Values) (plan.Node, error) {
+	var parts []plan.Node
+	var constant *plan.Values // the last of parts, if it is one of v's rows as they are
+	for _, row := range v.Rows {
+		if !slices.ContainsFunc(row, hasSubquery) {
+			if constant == nil {
+				constant = &plan.Values{Out: v.Out}
+				parts = append(parts, constant)
+			}
+			constant.Rows = append(constant.Rows, row)
+			continue
+		}
+		constant = nil
+		n, es, err := b.planSubqueries(oneRow(), row)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, &plan.Project{Input: n, Exprs: es, Out: v.Out})
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return &plan.Union{Inputs: parts, Out: v.Out}, nil
 }
 
 // limit applies ORDER BY, LIMIT and OFFSET to a bound query.

@@ -135,6 +135,8 @@ func (u *unnester) unnest(n plan.Node) (plan.Node, bool) {
 		return u.topN(n)
 	case *plan.Window:
 		return u.window(n)
+	case *plan.SingleRow:
+		return u.singleRow(n)
 	}
 	return nil, false
 }
@@ -246,78 +248,6 @@ func (u *unnester) tableFunc(n *plan.TableFunc) (plan.Node, bool) {
 	}
 	p.Exprs, p.Out = u.addDomain(p.Exprs, p.Out, set, 1)
 	return p, true
-}
-
-func (u *unnester) join(n *plan.Join) (plan.Node, bool) {
-	nl, nr, nd := len(n.Left.Schema()), len(n.Right.Schema()), len(u.cols)
-	lref, rref := u.needs(n.Left), u.needs(n.Right)
-	cref := n.Residual != nil && u.needsIn(n.Residual)
-	semi := n.Kind == plan.Semi || n.Kind == plan.Anti || n.Kind == plan.NullAnti
-	if n.Kind == plan.Full || n.Kind == plan.NullAnti && (rref || cref) {
-		return nil, false
-	}
-	doLeft := lref || cref && n.Kind != plan.Right || n.Kind == plan.Left || semi || n.Kind == plan.Inner && !rref
-	doRight := rref || n.Kind == plan.Right
-	out := &plan.Join{Kind: n.Kind, LeftKeys: n.LeftKeys, RightKeys: n.RightKeys, NullSafe: slices.Clone(n.NullSafe)}
-	ok := true
-	if doLeft {
-		if out.Left, ok = u.unnest(n.Left); !ok {
-			return nil, false
-		}
-	} else {
-		out.Left = u.lower(n.Left)
-	}
-	if doRight {
-		if out.Right, ok = u.unnest(n.Right); !ok {
-			return nil, false
-		}
-	} else {
-		out.Right = u.lower(n.Right)
-	}
-	newLeft := len(out.Left.Schema())
-	dom := nl // where the domain's columns are in the joined row
-	if !doLeft || n.Kind == plan.Right {
-		dom = newLeft + nr
-	}
-	if n.Residual != nil {
-		e := remap(n.Residual, func(i int) int {
-			if i >= nl {
-				return i - nl + newLeft
-			}
-			return i
-		})
-		out.Residual = u.expr(e, dom)
-	}
-	if doLeft && doRight {
-		out.LeftKeys, out.RightKeys = slices.Clone(out.LeftKeys), slices.Clone(out.RightKeys)
-		for len(out.NullSafe) < len(out.LeftKeys) {
-			out.NullSafe = append(out.NullSafe, false)
-		}
-		for i := range nd {
-			out.LeftKeys = append(out.LeftKeys, nl+i)
-			out.RightKeys = append(out.RightKeys, nr+i)
-			out.NullSafe = append(out.NullSafe, true)
-		}
-	}
-	if semi {
-		return out, true
-	}
-	return pick(out, domainLast(nl, newLeft, nr, dom, nd)), true
-}
-
-// domainLast orders a joined row as left, right, domain.
-func domainLast(nl, newLeft, nr, dom, nd int) []int {
-	var cols []int
-	for i := range nl {
-		cols = append(cols, i)
-	}
-	for i := range nr {
-		cols = append(cols, newLeft+i)
-	}
-	for i := range nd {
-		cols = append(cols, dom+i)
-	}
-	return cols
 }
 
 func (u *unnester) aggregate(n *plan.Aggregate) (plan.Node, bool) {

@@ -33,7 +33,12 @@ func (g *gen) fromItem(depth int) (*node, []column) {
 	}
 	switch g.r.IntN(40) {
 	case 0:
-		row := func() *node { return seq("(@, @)", g.literal(kInt), g.literal(kText)) }
+		row := func() *node {
+			if g.budget > 0 && g.chance(30) {
+				return seq("(@, @)", g.scalarSubquery(&scope{}, kInt), g.literal(kText))
+			}
+			return seq("(@, @)", g.literal(kInt), g.literal(kText))
+		}
 		return typed(kFrom, "(VALUES @) AS "+a+"(i0, s0)", list("", ", ", 1, []*node{row(), row(), row()})), qualified(a, []column{{name: "i0", kind: kInt}, {name: "s0", kind: kText}})
 	case 1:
 		return typed(kFrom, "generate_series(1, 4) AS "+a+"(i0)"), qualified(a, []column{{name: "i0", kind: kInt}})
@@ -84,7 +89,7 @@ func (g *gen) join(left, right *node, s *scope, rcols []column) *node {
 	}
 	if g.chance(25) {
 		saved := g.budget
-		if !g.chance(20) {
+		if !g.chance(40) {
 			g.budget = 0 // subqueries in ON conditions are rare in practice
 		}
 		conds = append(conds, g.expr(s, kBool, 1))
@@ -170,10 +175,33 @@ func (g *gen) joinCondition(left, right []column) *node {
 func (g *gen) lateral(left *node, s *scope) *node {
 	g.budget--
 	a := g.alias("x")
-	q, cols := g.query(nil, 0, s)
+	q, cols := g.query(nil, g.r.IntN(2), s)
 	s.cols = append(slices.Clone(s.cols), qualified(a, cols)...)
+	if g.chance(30) {
+		return typed(kFrom, "@ LEFT JOIN LATERAL (@) AS "+a+" ON @", left, q, g.expr(s, kBool, 1))
+	}
 	word := pick(g, []string{"CROSS JOIN LATERAL (@) AS %s", "LEFT JOIN LATERAL (@) AS %s ON true"})
 	return typed(kFrom, "@ "+fmt.Sprintf(word, a), left, q)
+}
+
+// inner makes the FROM clause of a subquery in an expression: most often one item,
+// else joins of all kinds, and items that refer to the query around.
+func (g *gen) inner(outer *scope) (*node, []column) {
+	if g.chance(75) {
+		return g.fromItem(0)
+	}
+	item, s := g.from(0, outer)
+	if g.budget > 0 && g.chance(40) {
+		g.budget--
+		a := g.alias("x")
+		q, cols := g.query(nil, 0, outer)
+		right := typed(kFrom, "(@) AS "+a, q)
+		if g.chance(50) {
+			right = typed(kFrom, "LATERAL (@) AS "+a, q)
+		}
+		item = g.join(item, right, s, qualified(a, cols))
+	}
+	return item, s.cols
 }
 
 // lateralFunction joins left with a set-returning function of its columns.
@@ -216,7 +244,7 @@ func (g *gen) setReturning(s *scope) (*node, kind) {
 // scalarSubquery gives one row at most: an aggregate, or the first of an order.
 func (g *gen) scalarSubquery(s *scope, k kind) *node {
 	g.budget--
-	item, cols := g.fromItem(0)
+	item, cols := g.inner(s)
 	in := &scope{cols: cols, outer: s}
 	where := text("")
 	if g.chance(75) {
@@ -239,7 +267,7 @@ func (g *gen) correlation(cols []column, outer *scope) *node {
 
 func (g *gen) predicateSubquery(s *scope, k kind, depth int) *node {
 	g.budget--
-	item, cols := g.fromItem(0)
+	item, cols := g.inner(s)
 	in := &scope{cols: cols, outer: s}
 	cond := func(percent int) *node {
 		var conds []*node
