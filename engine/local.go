@@ -52,6 +52,9 @@ func (l *Local) Close() { l.s.Close() }
 // Exec runs the statements of a text, one transaction a statement, and returns
 // the rows of the last.
 func (l *Local) Exec(ctx context.Context, text string) (*vec.Chunk, error) {
+	if o := l.s.(wire.Quick).Quick(text); o != nil {
+		return l.quick(ctx, o)
+	}
 	sts, err := l.s.Parse(ctx, text)
 	if err != nil {
 		return nil, err
@@ -69,6 +72,26 @@ func (l *Local) Exec(ctx context.Context, text string) (*vec.Chunk, error) {
 		}
 	}
 	return last, nil
+}
+
+// quick runs the portal of a text that the session knows.
+func (l *Local) quick(ctx context.Context, o wire.Portal) (*vec.Chunk, error) {
+	defer o.Close()
+	l.s.Begin(true)
+	c, err := o.Next(ctx)
+	if c != nil { // the portal's memory is used again
+		out := vec.NewChunk(c.Types(), c.Rows)
+		out.AppendRange(c, 0, c.Rows)
+		c = out
+	}
+	if err == nil {
+		err = l.s.Sync(ctx)
+	}
+	if err != nil {
+		l.s.Fail()
+		return nil, err
+	}
+	return c, nil
 }
 
 func (l *Local) one(ctx context.Context, st wire.Statement) (*vec.Chunk, error) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -29,14 +30,17 @@ const (
 	planCacheBytes   = 1 << 20
 )
 
-// cachedPlan is a template seen before. Only reads of one row by key have a plan;
-// of other templates it remembers that they have none.
+// cachedPlan is a template seen before. Only reads of one row by key and changes
+// of a table that read no other have a plan; of other templates it remembers that
+// they have none.
 type cachedPlan struct {
 	once sync.Once
 	// What follows is set by once.
 	params []types.T
 	cols   []wire.Column
-	reads  sync.Pool // of *pointRead, each for one execution at a time; nil: no plan
+	reads  sync.Pool // of *pointRead, each for one execution at a time; nil: no such plan
+	cat    *catalog.Snapshot
+	dml    *planner.Mutation // nil: no such plan
 }
 
 // find returns the entry of a template for a catalog, nil if this is the first
@@ -94,7 +98,7 @@ func (s *Session) planSettings() (vs []string) {
 // Quick implements wire.Quick.
 func (s *Session) Quick(text string) wire.Portal {
 	t := &s.template
-	if s.tx.failed || len(s.tx.writes) > 0 || !t.Read(text) || len(t.Constants) == 0 {
+	if s.tx.failed || !t.Read(text) || len(t.Constants) == 0 || t.Kind == sql.SelectTemplate && len(s.tx.writes) > 0 {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)
@@ -106,21 +110,39 @@ func (s *Session) Quick(text string) wire.Portal {
 		s.setNow()
 	}
 	p.once.Do(func() { s.planTemplate(p, cat, t) })
+	if p.dml != nil {
+		args := make([]types.Datum, 0, len(t.Constants))
+		if args, ok := s.templateArgs(p, args); ok {
+			return &quickWrite{s: s, plan: p, text: text, args: args}
+		}
+		return nil
+	}
 	q, _ := p.reads.Get().(*pointRead)
 	if q == nil {
 		return nil
 	}
 	o := &s.quick
 	*o = quickPortal{s: s, plan: p, read: q, text: text, args: o.args[:0]}
-	for i, k := range t.Constants {
-		d, ok := constantDatum(k, p.params[i], &s.expr.Options)
-		if !ok { // the text's own plan reports what is wrong
-			o.Close()
-			return nil
-		}
-		o.args = append(o.args, d)
+	args, ok := s.templateArgs(p, o.args)
+	if !ok {
+		o.Close()
+		return nil
 	}
+	o.args = args
 	return o
+}
+
+// templateArgs appends the constants of the session's template to args, as
+// arguments of the plan; false: the text's own plan reports what is wrong.
+func (s *Session) templateArgs(p *cachedPlan, args []types.Datum) ([]types.Datum, bool) {
+	for i, k := range s.template.Constants {
+		d, ok := constantDatum(k, p.params[i], &s.expr.Options)
+		if !ok {
+			return args, false
+		}
+		args = append(args, d)
+	}
+	return args, true
 }
 
 // constantDatum returns a constant as an argument of the parameter in its place.
@@ -147,24 +169,26 @@ func (s *Session) planTemplate(p *cachedPlan, cat *catalog.Snapshot, t *sql.Temp
 	if err != nil || len(ps) != 1 || ps[0].NumParams != len(t.Constants) {
 		return
 	}
-	sel, ok := ps[0].Stmt.(*sql.Select)
-	if !ok {
-		return
-	}
 	declared := make([]types.T, len(t.Constants))
 	for i, k := range t.Constants {
 		declared[i] = map[sql.ConstantKind]types.T{sql.Int4Constant: types.TInt4, sql.Int8Constant: types.TInt8,
-			sql.UnknownConstant: types.TUnknown}[k.Kind]
+			sql.UnknownConstant: types.TUnknown, sql.NumericConstant: types.TNumeric}[k.Kind]
 	}
 	s.expr.Catalog = info{cat, s}
 	pl := s.planner(&statement{Parsed: ps[0], whole: text}, declared)
 	pl.Cat = cat
-	q, err := pl.PlanQuery(sel)
-	if err != nil || newPointRead(cat, q.Root, q.ParamTypes) == nil {
+	if sel, ok := ps[0].Stmt.(*sql.Select); ok {
+		q, err := pl.PlanQuery(sel)
+		if err != nil || newPointRead(cat, q.Root, q.ParamTypes) == nil {
+			return
+		}
+		p.params, p.cols = q.ParamTypes, resultColumns(q.Columns)
+		p.reads.New = func() any { return newPointRead(cat, q.Root, q.ParamTypes) }
 		return
 	}
-	p.params, p.cols = q.ParamTypes, resultColumns(q.Columns)
-	p.reads.New = func() any { return newPointRead(cat, q.Root, q.ParamTypes) }
+	if d, err := pl.PlanMutation(ps[0].Stmt); err == nil && quickMutation(d) {
+		p.cat, p.params, p.dml = cat, d.ParamTypes, d
+	}
 }
 
 // quickPortal answers a text from its template's plan. A session has one, since

@@ -45,6 +45,11 @@ func parse(text string) (out []Parsed, err error) {
 	if len(parts) == 0 {
 		return nil, nil
 	}
+	if len(parts) == 1 {
+		if p := plainTransaction(text, parts[0]); p != nil {
+			return []Parsed{*p}, nil
+		}
+	}
 	if !foreign {
 		return parseNative(text, parts)
 	}

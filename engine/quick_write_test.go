@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/streamdb/streamdb/wire"
+)
+
+// effect is the answer of a text that changes w, and what w holds then, in a
+// transaction that is rolled back; quick: by the plan cache, false if it has none.
+func (h *quickHarness) effect(q string, quick bool) (string, bool) {
+	h.t.Helper()
+	h.exec("BEGIN")
+	defer h.exec("ROLLBACK")
+	got, ok := "", true
+	if quick {
+		got, ok = h.quick(h.l, q)
+	} else {
+		got = h.slow(h.l, q)
+	}
+	if !ok || h.l.s.TxStatus() == 'E' {
+		return got, ok
+	}
+	c, err := h.l.Exec(context.Background(), "SELECT * FROM w ORDER BY k, v::text")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return got + "\n" + rowsText(c, h.l.s.Options()), true
+}
+
+func TestQuickWritesDoWhatThePlanOfTheTextDoes(t *testing.T) {
+	h := newQuickHarness(t)
+	types := []string{"smallint", "bigint", "numeric(5,2)", "double precision", "varchar(3)", "char(4)", "boolean", "date", "interval", "jsonb", "int[]"}
+	values := []string{"1", "-3", "- 3", "2147483648", "99999", "1.25", "-1.005", "- 2.5", "1e1", "'1'", "'abcd'", "'abc   '", "''", "'it''s'", "'today'", "'2020-01-01'",
+		"'{1,2}'", "'[1]'", "'true'", "NULL", "DEFAULT", "'1 day'", "1 + 1", "'1'::text", "round(1.5, 1)", "ARRAY[1,2,3]"}
+	shapes := []string{
+		"INSERT INTO w VALUES (10, %s, 'x')",
+		"INSERT INTO w (v, k) VALUES (%s, 11), (%[1]s, 12);",
+		"INSERT INTO w VALUES (1, %s, 'x')", // duplicate key
+		"INSERT INTO w VALUES (1, %s, 'x') ON CONFLICT (k) DO UPDATE SET v = excluded.v, t = 'again'",
+		"INSERT INTO w VALUES (10, %s, 'x', 5)",
+		"UPDATE w SET v = %s WHERE k = 1",
+		"UPDATE w SET v = v + %s, t = 'u' WHERE k = 1",
+		"UPDATE w SET t = t || 'x', v = %s WHERE k >= 1 AND t <> 'c'",
+		"DELETE FROM w WHERE v = %s",
+		"DELETE FROM w WHERE k = 2 OR v < %s",
+		"UPDATE w SET v = %s FROM w x WHERE w.k = x.k + 1",
+		"DELETE FROM w WHERE v = %s RETURNING k",
+	}
+	hits := 0
+	for _, ty := range types {
+		h.exec("CREATE TABLE w (k int PRIMARY KEY, v "+ty+", t text DEFAULT 'd' CHECK (t <> 'c'))", "INSERT INTO w VALUES (1, NULL, 'a'), (2, NULL, 'b')")
+		for _, v := range values { // as many as are of the type
+			_, _ = h.l.Exec(context.Background(), "UPDATE w SET v = "+v+" WHERE k = 1")
+		}
+		for _, s := range shapes {
+			for _, v := range values {
+				q := fmt.Sprintf(s, v)
+				got, ok := h.effect(q, true)
+				if !ok {
+					continue
+				}
+				hits++
+				if want, _ := h.effect(q, false); got != want {
+					t.Errorf("%s, v %s\n got %s\nwant %s", q, ty, got, want)
+				}
+			}
+		}
+		h.exec("DROP TABLE w")
+	}
+	if hits < 500 {
+		t.Errorf("only %d texts were run from the cache", hits)
+	}
+}
+
+func TestQuickWritesFollowTheCatalogAndTransaction(t *testing.T) {
+	h := newQuickHarness(t)
+	h.exec("CREATE TABLE w (k int PRIMARY KEY, v int)", "CREATE MATERIALIZED VIEW s AS SELECT sum(v) AS s FROM w")
+	for i := range 5 {
+		h.exec(fmt.Sprintf("INSERT INTO w VALUES (%d, %d)", i, i))
+	}
+	expect := func(want string) {
+		t.Helper()
+		c, err := h.l.Exec(context.Background(), "SELECT s, (SELECT count(*) FROM w) FROM s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rowsText(c, h.l.s.Options()); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	expect("10|5|\n")
+	text := "UPDATE w SET v = 100 WHERE k = 1"
+	h.exec("UPDATE w SET v = 2 WHERE k = 1", "UPDATE w SET v = 3 WHERE k = 1")
+	o := h.l.s.(wire.Quick).Quick(text) // planned for the catalog as it is
+	if o == nil {
+		t.Fatal("there is no plan")
+	}
+	h.session().Exec(context.Background(), "ALTER TABLE w ALTER v TYPE bigint")
+	h.l.s.Begin(true)
+	if got := h.answer(h.l, o); got != "UPDATE 1" {
+		t.Error(got)
+	}
+	expect("109|5|\n")
+	h.exec("BEGIN", "INSERT INTO w VALUES (10, 1)", "SAVEPOINT a", "INSERT INTO w VALUES (11, 1)", "INSERT INTO w VALUES (12, 1)", "ROLLBACK TO a", "COMMIT")
+	expect("110|6|\n")
+	h.exec("BEGIN READ ONLY")
+	if got := h.quickly("DELETE FROM w WHERE k = 10"); !strings.Contains(got, "cannot execute DELETE in a read-only transaction") {
+		t.Error(got)
+	}
+	h.exec("ROLLBACK")
+	expect("110|6|\n")
+}
+
+// quickly runs a text until the cache answers it.
+func (h *quickHarness) quickly(q string) string {
+	h.t.Helper()
+	for range 3 {
+		if got, ok := h.quick(h.l, q); ok {
+			return got
+		}
+	}
+	h.t.Fatalf("%s is not answered from the cache", q)
+	return ""
+}
+
+func TestQuickWritesOfManySessions(t *testing.T) {
+	h := newQuickHarness(t)
+	h.exec("CREATE TABLE w (k int PRIMARY KEY, v int)", "INSERT INTO w VALUES (0, 0)")
+	var wg sync.WaitGroup
+	for i := range 4 {
+		l := h.session()
+		wg.Go(func() {
+			for n := range 50 {
+				for _, q := range []string{fmt.Sprintf("INSERT INTO w VALUES (%d, 1)", 1+i*100+n), fmt.Sprintf("UPDATE w SET v = v + %d WHERE k = 0", n)} {
+					if _, err := l.Exec(context.Background(), q); err != nil {
+						t.Error(q, err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	c, err := h.l.Exec(context.Background(), "SELECT count(*), sum(v) FROM w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsText(c, h.l.s.Options()); got != "201|5100|\n" {
+		t.Error(got)
+	}
+}
