@@ -208,6 +208,9 @@ func innerOIDs(o Object) []*uint32 {
 		for i := range o.Checks {
 			out = append(out, &o.Checks[i].OID)
 		}
+		for i := range o.ForeignKeys {
+			out = append(out, &o.ForeignKeys[i].OID)
+		}
 	case *Source:
 		key(o.PrimaryKey)
 	case *Type:

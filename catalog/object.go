@@ -226,9 +226,12 @@ type Schema struct {
 // Table holds rows. With Connector set it is fed by a connector.
 type Table struct {
 	Head
-	Columns    []Column    `json:"columns"`
-	PrimaryKey *Key        `json:"primary_key,omitempty"`
-	Checks     []Check     `json:"checks,omitempty"`
+	Columns    []Column `json:"columns"`
+	PrimaryKey *Key     `json:"primary_key,omitempty"`
+	Checks     []Check  `json:"checks,omitempty"`
+	// ForeignKeys are in the order in which they were made.
+	ForeignKeys []ForeignKey `json:"foreign_keys,omitempty"`
+
 	AppendOnly bool        `json:"append_only,omitempty"`
 	OnConflict string      `json:"on_conflict,omitempty"` // of a fed table: "", overwrite, ignore, ...
 	Watermarks []Watermark `json:"watermarks,omitempty"`

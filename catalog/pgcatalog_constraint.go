@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
@@ -13,7 +14,7 @@ import (
 type constraint struct {
 	oid     uint32
 	name    string
-	kind    byte // p, u or c
+	kind    byte // p, u, c or f
 	table   rel
 	columns []int
 	include []int
@@ -22,6 +23,10 @@ type constraint struct {
 	notValid bool
 	// nullsEqual: two NULLs are a duplicate.
 	nullsEqual bool
+	// fk is set for a foreign key, with the table and the columns it references.
+	fk     *ForeignKey
+	parent *Table
+	refs   []int
 }
 
 // constraints returns all constraints, tables in OID order.
@@ -45,6 +50,15 @@ func constraints(s *Snapshot) []constraint {
 					nullsEqual: x.NullsNotDistinct})
 			}
 		}
+		for i := range t.ForeignKeys {
+			k := &t.ForeignKeys[i]
+			p, ok := s.ByOID(k.Table).(*Table)
+			if !ok {
+				continue
+			}
+			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'f', table: r, columns: ColumnPositions(t.Columns, k.Columns),
+				notValid: k.NotValid, fk: k, parent: p, refs: ColumnPositions(p.Columns, k.RefColumns)})
+		}
 		for _, k := range t.Checks {
 			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', table: r, expr: k.Expr, notValid: k.NotValid})
 		}
@@ -52,8 +66,12 @@ func constraints(s *Snapshot) []constraint {
 	return out
 }
 
-// definition is the constraint as it stands in CREATE TABLE.
-func (k *constraint) definition(pretty bool) string {
+// definition is the constraint as it stands in CREATE TABLE. Tables are named for
+// one who finds them by path.
+func (k *constraint) definition(s *Snapshot, path []string, pretty bool) string {
+	if k.kind == 'f' {
+		return k.foreignDefinition(s, path)
+	}
 	if k.kind == 'c' {
 		text := "CHECK ((" + k.expr + "))"
 		if pretty {
@@ -68,62 +86,159 @@ func (k *constraint) definition(pretty bool) string {
 	if k.nullsEqual {
 		word += "NULLS NOT DISTINCT "
 	}
-	word += k.names(k.columns)
+	word += columnNames(k.table.cols, k.columns)
 	if len(k.include) > 0 {
-		word += " INCLUDE " + k.names(k.include)
+		word += " INCLUDE " + columnNames(k.table.cols, k.include)
 	}
 	return word
 }
 
-// names lists columns in brackets.
-func (k *constraint) names(cols []int) string {
+// foreignDefinition is definition for a foreign key.
+func (k *constraint) foreignDefinition(s *Snapshot, path []string) string {
+	name := sql.Name{Name: k.parent.Name}
+	if !s.Visible(k.parent.OID, path) {
+		name.Schema = k.parent.Schema
+	}
+	text := "FOREIGN KEY " + columnNames(k.table.cols, k.columns) + " REFERENCES " + sql.QuoteName(name) + columnNames(k.parent.Columns, k.refs)
+	if k.fk.MatchFull {
+		text += " MATCH FULL"
+	}
+	if k.fk.OnUpdate != FKNoAction {
+		text += " ON UPDATE " + k.fk.OnUpdate.String()
+	}
+	if k.fk.OnDelete != FKNoAction {
+		text += " ON DELETE " + k.fk.OnDelete.String()
+	}
+	if k.fk.SetColumns != nil {
+		text += " " + columnNames(k.table.cols, ColumnPositions(k.table.cols, k.fk.SetColumns))
+	}
+	if k.fk.Deferrable {
+		text += " DEFERRABLE"
+	}
+	if k.fk.Deferred {
+		text += " INITIALLY DEFERRED"
+	}
+	if k.notValid {
+		text += " NOT VALID"
+	}
+	return text
+}
+
+// columnNames lists columns in brackets.
+func columnNames(cs []Column, cols []int) string {
 	names := make([]string, len(cols))
 	for i, c := range cols {
-		names[i] = sql.QuoteIdent(k.table.cols[c].Name)
+		names[i] = sql.QuoteIdent(cs[c].Name)
 	}
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
 // ConstraintDefinition returns a constraint as it stands in CREATE TABLE; pretty:
-// with fewer brackets.
-func ConstraintDefinition(s *Snapshot, oid uint32, pretty bool) (string, bool) {
+// with fewer brackets. Tables are named for one who finds them by path.
+func ConstraintDefinition(s *Snapshot, oid uint32, path []string, pretty bool) (string, bool) {
 	for _, k := range constraints(s) {
 		if k.oid == oid {
-			return k.definition(pretty), true
+			return k.definition(s, path, pretty), true
 		}
 	}
 	return "", false
 }
 
 func constraintDefs() []def {
-	return []def{{"pg_catalog.pg_constraint", "oid conname connamespace contype convalidated conrelid conindid confupdtype " +
-		"confdeltype confmatchtype conislocal connoinherit conkey conbin", fillConstraint}}
+	return []def{
+		{"pg_catalog.pg_constraint", "oid conname connamespace contype condeferrable condeferred convalidated conrelid conindid confrelid " +
+			"confupdtype confdeltype confmatchtype conislocal connoinherit conkey confkey conpfeqop conppeqop conffeqop confdelsetcols conbin", fillConstraint},
+	}
 }
 
 func fillConstraint(c *Context, r *rows) {
 	for _, k := range constraints(c.Snapshot) {
 		var index uint32
 		var conkey, bin any
-		if k.kind == 'c' {
+		switch k.kind {
+		case 'c':
 			bin = k.expr
 			if cols := exprColumns(k.expr, k.table.cols); len(cols) > 0 {
-				nums := make([]types.Datum, len(cols))
-				for i, col := range cols {
-					nums[i] = int16(ColumnNumber(k.table.cols, col))
-				}
-				conkey = types.ArrayDatum(nums)
+				conkey = columnNumbers(k.table.cols, cols)
 			}
-		} else {
-			index = k.oid
-			nums := make([]types.Datum, len(k.columns))
-			for i, col := range k.columns {
-				nums[i] = int16(ColumnNumber(k.table.cols, col))
-			}
-			conkey = types.ArrayDatum(nums)
+		case 'f':
+			fillForeignKey(c.Snapshot, r, k)
+			continue
+		default:
+			index, conkey = k.oid, columnNumbers(k.table.cols, k.columns)
 		}
-		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, !k.notValid, k.table.OID, index,
-			" ", " ", " ", true, k.kind != 'c', conkey, bin)
+		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, false, false, !k.notValid, k.table.OID, index, 0,
+			" ", " ", " ", true, k.kind != 'c', conkey, nil, nil, nil, nil, nil, bin)
 	}
+}
+
+func fillForeignKey(s *Snapshot, r *rows, k constraint) {
+	fk := k.fk
+	match := byte('s')
+	if fk.MatchFull {
+		match = 'f'
+	}
+	var set any
+	if fk.SetColumns != nil {
+		set = numberArray(fk.SetColumns)
+	}
+	var pf, pp, ff []types.Datum
+	for i, c := range k.columns {
+		col, key := k.table.cols[c].Type, k.parent.Columns[k.refs[i]].Type
+		pf, pp, ff = append(pf, equalOperator(key, col)), append(pp, equalOperator(key, key)), append(ff, equalOperator(col, col))
+	}
+	r.add(k.oid, k.name, namespaceOID(s, k.table.Schema), "f", fk.Deferrable, fk.Deferred, !k.notValid, k.table.OID, fk.Index, fk.Table,
+		byte(fk.OnUpdate), byte(fk.OnDelete), match, true, true, columnNumbers(k.table.cols, k.columns), columnNumbers(k.parent.Columns, k.refs),
+		types.ArrayDatum(pf), types.ArrayDatum(pp), types.ArrayDatum(ff), set, nil)
+}
+
+// equalOperator is the OID of the operator that compares two types.
+func equalOperator(left, right types.T) types.Datum {
+	ops := equalOperators()
+	l, r := operatorType(left), operatorType(right)
+	oid, ok := ops[[2]uint32{l, r}]
+	if !ok {
+		oid = ops[[2]uint32{l, l}]
+	}
+	return asKind(types.TOid.Kind(), oid)
+}
+
+// operatorType is the type whose operators the values of a type have.
+func operatorType(t types.T) uint32 {
+	switch t.ID {
+	case types.Array:
+		return 2277
+	case types.Varchar:
+		return 25
+	}
+	return t.OID()
+}
+
+var equalOperators = sync.OnceValue(func() map[[2]uint32]uint32 {
+	out := map[[2]uint32]uint32{}
+	for _, f := range dataLines("operators", " ") {
+		if f[1] == "=" {
+			out[[2]uint32{uint32(atoi(f[5])), uint32(atoi(f[6]))}] = uint32(atoi(f[0]))
+		}
+	}
+	return out
+})
+
+// columnNumbers is an array of attnums.
+func columnNumbers(cs []Column, cols []int) any {
+	nums := make([]int, len(cols))
+	for i, c := range cols {
+		nums[i] = ColumnNumber(cs, c)
+	}
+	return numberArray(nums)
+}
+
+func numberArray(nums []int) any {
+	out := make([]types.Datum, len(nums))
+	for i, n := range nums {
+		out[i] = int16(n)
+	}
+	return types.ArrayDatum(out)
 }
 
 // ConstraintNamed reports whether a table of a schema has a constraint of the name
@@ -134,7 +249,8 @@ func (s *Snapshot) ConstraintNamed(schema, name string) bool {
 		if !ok {
 			continue
 		}
-		if t.PrimaryKey != nil && t.PrimaryKey.Name == name || slices.ContainsFunc(t.Checks, func(c Check) bool { return c.Name == name }) {
+		if t.PrimaryKey != nil && t.PrimaryKey.Name == name || slices.ContainsFunc(t.Checks, func(c Check) bool { return c.Name == name }) ||
+			slices.ContainsFunc(t.ForeignKeys, func(k ForeignKey) bool { return k.Name == name }) {
 			return true
 		}
 	}

@@ -265,7 +265,7 @@ func namespaceOID(s *Snapshot, name string) uint32 {
 func relationDefs() []def {
 	return []def{
 		{"pg_catalog.pg_class", "oid relname relnamespace relowner relam relfilenode reltuples relhasindex relpersistence relkind " +
-			"relnatts relchecks relhasrules relispopulated relreplident", fillClass},
+			"relnatts relchecks relhasrules relhastriggers relispopulated relreplident", fillClass},
 		{"pg_catalog.pg_attribute", "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval " +
 			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation", fillAttribute},
 		{"pg_catalog.pg_attrdef", "oid adrelid adnum adbin", fillAttrdef},
@@ -304,15 +304,22 @@ func fillClass(c *Context, r *rows) {
 			checks = len(t.Checks)
 		}
 		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), RoleOID(x.Owner), am, x.OID, tuples(stats, x.OID),
-			indexed[x.OID], "p", x.kind, lastColumn(x), checks, x.kind == 'v', true, ident)
+			indexed[x.OID], "p", x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident)
 	}
 	for _, t := range composites(s) {
-		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), RoleOID(t.Owner), 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, true, "n")
+		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), RoleOID(t.Owner), 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n")
 	}
 	for _, x := range ix {
 		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), RoleOID(x.table.Owner), amBtree, x.oid,
-			tuples(stats, x.table.OID), false, "p", "i", len(x.keys)+len(x.include), 0, false, true, "n")
+			tuples(stats, x.table.OID), false, "p", "i", len(x.keys)+len(x.include), 0, false, false, true, "n")
 	}
+}
+
+// hasForeignKeys reports whether a table has foreign keys or is referenced by some,
+// which are triggers in PostgreSQL.
+func hasForeignKeys(s *Snapshot, o Object) bool {
+	t, ok := o.(*Table)
+	return ok && (len(t.ForeignKeys) > 0 || len(s.children[t.OID]) > 0)
 }
 
 // lastColumn is the greatest attnum that a column ever had.
@@ -491,6 +498,18 @@ func fillDepend(c *Context, r *rows) {
 				r.add(classRelation, q.OID, 0, classRelation, t.OID, ColumnNumber(t.Columns, ColumnIndex(t.Columns, q.OwnedColumn)), map[bool]string{true: "i", false: "a"}[q.Identity])
 			}
 		}
+	}
+	for _, k := range constraints(c.Snapshot) {
+		if k.kind != 'f' {
+			continue
+		}
+		for _, col := range k.columns {
+			r.add(classConstraint, k.oid, 0, classRelation, k.table.OID, ColumnNumber(k.table.cols, col), "a")
+		}
+		for _, col := range k.refs {
+			r.add(classConstraint, k.oid, 0, classRelation, k.parent.OID, ColumnNumber(k.parent.Columns, col), "n")
+		}
+		r.add(classConstraint, k.oid, 0, classRelation, k.fk.Index, 0, "n")
 	}
 	for _, x := range indexes(c.Snapshot) {
 		if x.constraint {

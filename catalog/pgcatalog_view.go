@@ -40,7 +40,7 @@ func viewDefs() []def {
 			indexed := indexedTables(c.Snapshot)
 			for _, x := range rels(c.Snapshot) {
 				if x.kind == 'r' {
-					r.add(x.Schema, x.Name, ownerOf(x), indexed[x.OID], false, false, false)
+					r.add(x.Schema, x.Name, ownerOf(x), indexed[x.OID], false, hasForeignKeys(c.Snapshot, x.obj), false)
 				}
 			}
 		}},

@@ -22,6 +22,7 @@ type Snapshot struct {
 	functions map[otherKey][]*Function     // by name
 	users     map[uint32][]uint32          // OID -> OIDs of objects that depend on it
 	builtin   map[uint32]bool
+	children  map[uint32][]uint32 // OID of a table -> OIDs of tables with foreign keys to it
 }
 
 type otherKey struct {
@@ -34,7 +35,7 @@ type otherKey struct {
 // written to the log.
 func New(builtin ...Object) *Snapshot {
 	s := &Snapshot{next: FirstOID, byOID: map[uint32]Object{}, relations: map[string]map[string]Object{},
-		others: map[otherKey]Object{}, functions: map[otherKey][]*Function{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}}
+		others: map[otherKey]Object{}, functions: map[otherKey][]*Function{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}, children: map[uint32][]uint32{}}
 	base := []Object{
 		&Schema{Head{OID: PgCatalogOID, Name: "pg_catalog", Owner: "streamdb", Comment: "system catalog schema"}},
 		&Schema{Head{OID: PublicOID, Name: "public", Owner: "streamdb", Comment: "standard public schema"}},
@@ -71,6 +72,9 @@ func (s *Snapshot) add(o Object) {
 	for _, d := range o.Dependencies() {
 		s.users[d] = append(s.users[d], h.OID)
 	}
+	if t, ok := o.(*Table); ok {
+		s.addReferences(t)
+	}
 	s.next = max(s.next, h.OID+1, StoreID(o)+1)
 }
 
@@ -90,6 +94,9 @@ func (s *Snapshot) remove(o Object) {
 	for _, d := range o.Dependencies() {
 		s.users[d] = without(s.users[d], h.OID)
 	}
+	if t, ok := o.(*Table); ok {
+		s.removeReferences(t)
+	}
 }
 
 func without(list []uint32, x uint32) []uint32 {
@@ -106,7 +113,7 @@ func without(list []uint32, x uint32) []uint32 {
 func (s *Snapshot) clone() *Snapshot {
 	n := &Snapshot{Version: s.Version + 1, next: s.next, builtin: s.builtin,
 		byOID: make(map[uint32]Object, len(s.byOID)+1), relations: make(map[string]map[string]Object, len(s.relations)),
-		others: make(map[otherKey]Object, len(s.others)), functions: maps.Clone(s.functions), users: make(map[uint32][]uint32, len(s.users))}
+		others: make(map[otherKey]Object, len(s.others)), functions: maps.Clone(s.functions), children: maps.Clone(s.children), users: make(map[uint32][]uint32, len(s.users))}
 	for k, v := range s.byOID {
 		n.byOID[k] = v
 	}

@@ -29,7 +29,7 @@ func TableDefinition(s *Snapshot, t *Table, path []string) string {
 	}
 	for _, k := range constraints(s) {
 		if k.table.OID == t.OID {
-			parts = append(parts, "CONSTRAINT "+sql.QuoteIdent(k.name)+" "+k.definition(true))
+			parts = append(parts, "CONSTRAINT "+sql.QuoteIdent(k.name)+" "+k.definition(s, path, true))
 		}
 	}
 	return "CREATE TABLE " + sql.QuoteName(sql.Name{Schema: t.Schema, Name: t.Name}) + " (" + strings.Join(parts, ", ") + ")"

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -166,12 +168,12 @@ func (s *Session) comment(st *sql.Comment) error {
 // truncate deletes every row of the tables, as one write; again when a
 // concurrent write has come between.
 func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
-	for range dmlRetries {
-		w, err := s.allRows(ctx, st)
+	for try := range dmlRetries {
+		w, err := s.allRows(ctx, st, try == 0)
 		if err != nil {
 			return err
 		}
-		if err = s.eng.commitWrite(ctx, w); err == errConflict {
+		if err = s.eng.commitWrite(ctx, w); errors.Is(err, errConflict) {
 			continue
 		}
 		if err == nil && st.RestartIdentity {
@@ -184,24 +186,21 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 
 // restartTables puts the sequences that the tables own at their start.
 func (s *Session) restartTables(st *sql.Truncate) error {
-	for _, n := range st.Tables {
-		o, err := s.eng.cat.Current().Resolve(n.Schema, n.Name, s.expr.SearchPath)
-		if err != nil {
-			return err
-		}
-		if err := s.restartIdentity(o.(*catalog.Table)); err != nil {
+	tables, err := s.truncatedTables(s.eng.cat.Current(), st, false)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := s.restartIdentity(t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// allRows is the write that empties the tables.
-func (s *Session) allRows(ctx context.Context, st *sql.Truncate) (*write, error) {
-	w := &write{}
-	r := s.newRun(ctx)
-	defer r.close()
-	snap := r.cat
+// truncatedTables are the tables that TRUNCATE empties.
+func (s *Session) truncatedTables(snap *catalog.Snapshot, st *sql.Truncate, notice bool) ([]*catalog.Table, error) {
+	var tables []*catalog.Table
 	for _, n := range st.Tables {
 		o, err := snap.Resolve(n.Schema, n.Name, s.expr.SearchPath)
 		if err != nil {
@@ -211,6 +210,23 @@ func (s *Session) allRows(ctx context.Context, st *sql.Truncate) (*write, error)
 		if !ok || snap.Builtin(t.OID) {
 			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Name)
 		}
+		if !slices.Contains(tables, t) {
+			tables = append(tables, t)
+		}
+	}
+	return s.truncated(snap, tables, st.Cascade, notice)
+}
+
+// allRows is the write that empties the tables.
+func (s *Session) allRows(ctx context.Context, st *sql.Truncate, notice bool) (*write, error) {
+	w := &write{}
+	r := s.newRun(ctx)
+	defer r.close()
+	tables, err := s.truncatedTables(r.cat, st, notice)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
 		rows := vec.NewChunk(columnTypes(t.Columns), 64)
 		err = scanRows(r.snap, t.OID, columnTypes(t.Columns), storedForm(t), nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 			for i := range c.Rows {

@@ -40,7 +40,7 @@ func (a *alteration) addColumn(x *sql.AlterAction) error {
 		return nil
 	}
 	a.reshape()
-	checks := len(a.t.Checks)
+	checks, keys := len(a.t.Checks), len(a.t.ForeignKeys)
 	seqs, made, err := a.pl.AddColumn(a.t, a.existing(), x.Def)
 	if err != nil {
 		return err
@@ -58,6 +58,7 @@ func (a *alteration) addColumn(x *sql.AlterAction) error {
 		a.notNull = append(a.notNull, i)
 	}
 	a.checks = append(a.checks, a.t.Checks[checks:]...)
+	a.noteForeign(keys)
 	return nil
 }
 
@@ -161,12 +162,15 @@ func (a *alteration) dropColumn(x *sql.AlterAction) error {
 			return err
 		}
 	}
-	return a.removeColumn(catalog.ColumnIndex(a.t.Columns, x.Column))
+	return a.removeColumn(catalog.ColumnIndex(a.t.Columns, x.Column), x.Cascade)
 }
 
 // removeColumn takes a column out of the table, with what is over it.
-func (a *alteration) removeColumn(i int) error {
+func (a *alteration) removeColumn(i int, cascade bool) error {
 	a.reshape()
+	if err := a.neededColumn(i, cascade); err != nil {
+		return err
+	}
 	name := a.t.Columns[i].Name
 	checks := a.t.Checks[:0:0]
 	for _, k := range a.t.Checks {
@@ -292,6 +296,9 @@ func (a *alteration) columnType(x *sql.AlterAction) error {
 		if used[i] && !k.NotValid {
 			a.checks = append(a.checks, k)
 		}
+	}
+	if err := a.recheckForeign(i); err != nil {
+		return err
 	}
 	return a.retypeIndexes(i)
 }

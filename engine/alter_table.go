@@ -40,8 +40,14 @@ type alteration struct {
 	creates  []catalog.Change // of sequences
 	// gone are objects that go with columns, cascade those of them that read one,
 	// and noticed how CASCADE tells of them.
-	gone          []catalog.Object
-	cascade       map[uint32]bool
+	gone    []catalog.Object
+	cascade map[uint32]bool
+	// foreign are the foreign keys that the stored rows are to be held against, by
+	// name, with their OIDs (0: new), foreignTo those of other tables; others are other
+	// tables as they are to be.
+	foreign       map[string]uint32
+	foreignTo     []catalog.Reference
+	others        map[uint32]*catalog.Table
 	noticed       []string
 	columnRenamed bool
 }
@@ -50,7 +56,7 @@ type alteration struct {
 // constraints.
 func (s *Session) alterTable(ctx context.Context, pl *planner.Planner, t *catalog.Table, actions []sql.AlterAction) error {
 	a := &alteration{s: s, pl: pl, old: t, t: catalog.Clone(t).(*catalog.Table), changed: map[uint32]*catalog.Index{}, dropped: map[uint32]bool{},
-		lost: map[int]bool{}, cascade: map[uint32]bool{}}
+		lost: map[int]bool{}, cascade: map[uint32]bool{}, foreign: map[string]uint32{}, others: map[uint32]*catalog.Table{}}
 	for i := range t.Columns {
 		a.src = append(a.src, columnSource{old: i})
 	}
@@ -89,6 +95,8 @@ func (a *alteration) action(x *sql.AlterAction) error {
 		return a.addConstraint(x.Constraint)
 	case sql.AlterDropConstraint:
 		return a.dropConstraint(x)
+	case sql.AlterConstraint:
+		return a.alterForeign(x)
 	case sql.AlterRenameConstraint:
 		return a.renameConstraint(x)
 	case sql.AlterValidateConstraint:
@@ -181,11 +189,11 @@ func (a *alteration) addConstraint(c *sql.Constraint) error {
 	if err := a.nameFree(c.Name); err != nil {
 		return err
 	}
-	if c.Kind == sql.ConCheck && a.constraintIndex(c.Name) != nil {
+	if (c.Kind == sql.ConCheck || c.Kind == sql.ConForeignKey) && a.constraintIndex(c.Name) != nil {
 		return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", c.Name, a.t.Name)
 	}
 	nullable := a.nullable()
-	checks := len(a.t.Checks)
+	checks, keys := len(a.t.Checks), len(a.t.ForeignKeys)
 	made, err := a.pl.BindConstraint(a.t, a.existing(), c)
 	if err != nil {
 		return err
@@ -201,7 +209,16 @@ func (a *alteration) addConstraint(c *sql.Constraint) error {
 			a.checks = append(a.checks, k)
 		}
 	}
+	a.noteForeign(keys)
 	return nil
+}
+
+// noteForeign makes the stored rows be held against the foreign keys behind the
+// first n.
+func (a *alteration) noteForeign(n int) {
+	for _, k := range a.t.ForeignKeys[n:] {
+		a.foreign[k.Name] = 0
+	}
 }
 
 // nullable returns the columns that may hold NULL.
@@ -219,7 +236,7 @@ func (a *alteration) nameFree(name string) error {
 	if name == "" {
 		return nil
 	}
-	if slices.ContainsFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == name }) {
+	if slices.ContainsFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == name }) || a.foreignIndex(name) >= 0 {
 		return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", name, a.t.Name)
 	}
 	if a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == name {
@@ -244,11 +261,22 @@ func (a *alteration) dropConstraint(x *sql.AlterAction) error {
 		a.t.Checks = slices.Delete(a.t.Checks, i, i+1)
 		return nil
 	}
+	if i := a.foreignIndex(name); i >= 0 {
+		a.t.ForeignKeys = slices.Delete(slices.Clone(a.t.ForeignKeys), i, i+1)
+		return nil
+	}
+	what := "constraint " + name + " on table " + a.t.Name
 	if ix := a.constraintIndex(name); ix != nil {
+		if err := a.needed(ix.OID, x.Cascade, what, "index "+name); err != nil {
+			return err
+		}
 		a.dropped[ix.OID] = true
 		return nil
 	}
 	if a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == name {
+		if err := a.needed(a.t.PrimaryKey.OID, x.Cascade, what, "index "+name); err != nil {
+			return err
+		}
 		a.reshape()
 		a.t.PrimaryKey = nil
 		return nil
@@ -264,7 +292,8 @@ func (a *alteration) renameConstraint(x *sql.AlterAction) error {
 	i := slices.IndexFunc(a.t.Checks, func(k catalog.Check) bool { return k.Name == x.Column })
 	ix := a.constraintIndex(x.Column)
 	key := a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == x.Column
-	if i < 0 && ix == nil && !key {
+	fk := a.foreignIndex(x.Column)
+	if i < 0 && ix == nil && !key && fk < 0 {
 		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", x.Column, a.t.Name)
 	}
 	if err := a.nameFree(x.NewName); err != nil {
@@ -276,6 +305,9 @@ func (a *alteration) renameConstraint(x *sql.AlterAction) error {
 			return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", x.NewName, a.t.Name)
 		}
 		a.t.Checks[i].Name = x.NewName
+	case fk >= 0:
+		a.t.ForeignKeys = slices.Clone(a.t.ForeignKeys)
+		a.t.ForeignKeys[fk].Name = x.NewName
 	case ix != nil:
 		n := catalog.Clone(ix).(*catalog.Index)
 		n.Name = x.NewName
@@ -300,6 +332,14 @@ func (a *alteration) validateConstraint(x *sql.AlterAction) error {
 		}
 		return nil
 	}
+	if k := a.foreignIndex(x.Column); k >= 0 {
+		if a.t.ForeignKeys[k].NotValid {
+			a.t.ForeignKeys = slices.Clone(a.t.ForeignKeys)
+			a.t.ForeignKeys[k].NotValid = false
+			a.foreign[x.Column] = a.t.ForeignKeys[k].OID
+		}
+		return nil
+	}
 	if a.constraintIndex(x.Column) != nil || a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == x.Column {
 		return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" of relation \"%s\" is not a foreign key or check constraint", x.Column, a.t.Name)
 	}
@@ -316,6 +356,9 @@ func (a *alteration) changes() ([]catalog.Change, error) {
 		out = append(out, catalog.Change{Drop: oid})
 	}
 	out = append(out, catalog.Change{Replace: a.t})
+	for _, oid := range sortedKeys(a.others) {
+		out = append(out, catalog.Change{Replace: a.others[oid]})
+	}
 	for _, oid := range sortedKeys(a.changed) {
 		if !a.dropped[oid] {
 			out = append(out, catalog.Change{Replace: a.changed[oid]})
@@ -346,6 +389,8 @@ func (a *alteration) apply(ctx context.Context) error {
 		ix.Schema, ix.Owner, ix.Table = a.t.Schema, a.t.Owner, a.t.OID
 		e.cat.Assign(ix)
 	}
+	planner.LinkForeignKeys(a.t, a.existing())
+	a.revise()
 	changes, err := a.changes()
 	if err != nil {
 		return err
@@ -359,6 +404,9 @@ func (a *alteration) apply(ctx context.Context) error {
 		if err := a.unmoved(snap, next); err != nil {
 			return err
 		}
+	}
+	if _, err = e.graphFor(ctx, a.tied()); err != nil {
+		return err
 	}
 	err = e.tableAtRest(ctx, a.t.OID, func(g *graph) error { return a.commit(g, next, changes) })
 	if err != nil {
@@ -501,7 +549,11 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 		}
 		made = append(made, b)
 	}
-	if len(made) == 0 && v.idle() && w == nil {
+	keys, err := a.keyChecks(next)
+	if err != nil {
+		return err
+	}
+	if len(made)+len(keys) == 0 && v.idle() && w == nil {
 		return nil
 	}
 	e := a.s.eng
@@ -509,7 +561,7 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 	defer sn.Close()
 	// A key that is not unique is reported before anything else, as in PostgreSQL.
 	var bad error
-	err := scanRelation(e.cat.Current(), sn, a.t.OID, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
+	err = scanRelation(e.cat.Current(), sn, a.t.OID, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
 		if w != nil {
 			var err error
 			if ch, err = w.chunk(ch); err != nil {
@@ -518,6 +570,11 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 		}
 		if bad == nil {
 			bad = v.chunk(ch)
+		}
+		for _, k := range keys {
+			if bad == nil {
+				bad = k.rows(a.t, ch)
+			}
 		}
 		for _, b := range made {
 			if err := b.add(ch); err != nil {
@@ -529,6 +586,11 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 		}
 		return nil
 	})
+	for _, k := range keys {
+		if err == nil && bad == nil {
+			bad = k.end(e, sn, a.t.OID)
+		}
+	}
 	if err = cmp.Or(err, bad); err != nil {
 		return err
 	}

@@ -79,6 +79,8 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		return pgerr.Unsupported("NOTIFY", "Read a materialized view instead.")
 	case *sql.Unlisten:
 		p.command = tagged("UNLISTEN", func(context.Context) error { return nil })
+	case *sql.SetConstraints:
+		p.command = s.setConstraintsCommand(st)
 	case *sql.LockTable:
 		p.command = tagged("LOCK TABLE", func(context.Context) error { return s.needBlock("LOCK TABLE") })
 	case *sql.Unsupported:

@@ -143,16 +143,23 @@ func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
 		return err
 	}
 	var n int64
+	var keys copyKeys
 	c.Write = func(ctx context.Context, in *vec.Chunk) error {
 		n += int64(in.Rows)
 		r := s.newRun(ctx)
 		defer r.close()
-		return r.copyRows(ins, in)
+		if err := r.copyRows(ins, in); err != nil {
+			return err
+		}
+		return keys.batch(r)
 	}
 	p.copy = c
 	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
 		tag := "COPY " + itoa(n)
 		n = 0
+		if err := keys.end(ctx, s); err != nil {
+			return nil, "", err
+		}
 		if s.tx.alone {
 			return nil, tag, conflictError(s.flushWrites(ctx))
 		}

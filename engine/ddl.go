@@ -161,6 +161,7 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 		s.eng.cat.Assign(ix)
 		changes = append(changes, catalog.Change{Create: ix})
 	}
+	planner.LinkForeignKeys(t, made.Indexes)
 	if err := s.eng.changeCatalog(&state.Commit{}, changes...); err != nil {
 		return err
 	}
@@ -533,9 +534,16 @@ func (s *Session) drop(st *sql.Drop) error {
 		return err
 	}
 	c := &state.Commit{}
-	changes, err := s.freeSequences(snap, order, named, st.Cascade)
-	if err != nil {
+	changed := map[uint32]*catalog.Table{}
+	if err := s.freeForeignKeys(snap, order, st.Cascade, changed); err != nil {
 		return err
+	}
+	if err := s.freeSequences(snap, order, named, st.Cascade, changed); err != nil {
+		return err
+	}
+	var changes []catalog.Change
+	for _, oid := range sortedKeys(changed) {
+		changes = append(changes, catalog.Change{Replace: changed[oid]})
 	}
 	for _, o := range order {
 		changes = append(changes, catalog.Change{Drop: o.Header().OID})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/exec"
@@ -34,7 +35,7 @@ func (w *writing) verb() string {
 	if w.main == nil {
 		return "SELECT"
 	}
-	return [...]string{planner.MutInsert: "INSERT", planner.MutUpdate: "UPDATE", planner.MutDelete: "DELETE"}[w.main.Kind]
+	return [...]string{planner.MutInsert: "INSERT", planner.MutUpdate: "UPDATE", planner.MutDelete: "DELETE", planner.MutMerge: "MERGE"}[w.main.Kind]
 }
 
 // all are the mutations, the main one last.
@@ -126,6 +127,12 @@ func bindDML(d *planner.Mutation, ts []types.T, args []types.Datum) (*planner.Mu
 			return nil, err
 		}
 	}
+	c.Merge = slices.Clone(d.Merge)
+	for i, a := range d.Merge {
+		if c.Merge[i].Mutation, err = bindDML(a.Mutation, ts, args); err != nil {
+			return nil, err
+		}
+	}
 	c.Returning = nil
 	for _, e := range d.Returning {
 		c.Returning = append(c.Returning, bindExpr(e, args))
@@ -156,7 +163,7 @@ func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64,
 	if r.cat != w.cat {
 		return nil, 0, errStalePlan
 	}
-	if len(w.with) > 0 || w.main.ReturningPlan != nil {
+	if len(w.with) > 0 || w.main.ReturningPlan != nil || w.main.Kind == planner.MutMerge {
 		r.freeze()
 		r.with, r.given = w.with, map[uint32]*vec.Chunk{}
 	}
@@ -170,6 +177,9 @@ func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64,
 	}
 	for i := len(w.with) - 1; i >= 0 && err == nil; i-- {
 		_, err = r.givenRows(w.with[i].Given)
+	}
+	if err == nil {
+		err = r.settleKeys()
 	}
 	return ret, n, err
 }
@@ -194,6 +204,10 @@ func (r *run) givenRows(id uint32) (*vec.Chunk, error) {
 // none) and the number of rows changed.
 func (r *run) mutate(d *planner.Mutation) (*vec.Chunk, int64, error) {
 	s := r.s
+	if d.Kind == planner.MutMerge {
+		n, err := r.mergeRows(d)
+		return nil, n, err
+	}
 	src, err := r.collect(d.Source)
 	if err != nil {
 		return nil, 0, err
@@ -227,6 +241,7 @@ type modify struct {
 	nc   int        // columns of the table
 	n    int64      // rows changed
 	done *vec.Chunk // the rows RETURNING sees
+	new  *vec.Chunk // the rows that INSERT has added
 	// What the transaction has added to and removed from the table's rows before
 	// the statement, and by now; made when first needed.
 	before, now map[string]int64
@@ -312,6 +327,9 @@ func (m *modify) insert(c *vec.Chunk) error {
 		return err
 	}
 	w.lenient = w.lenient || m.d.Conflict != nil
+	if m.new = m.done; m.d.Conflict != nil && !m.d.Conflict.Nothing {
+		m.new = vec.NewChunk(c.Types(), 0)
+	}
 	touched := map[string]bool{}
 	for i := range c.Rows {
 		steps, each := w.copies(c.Weight(i))
@@ -321,6 +339,7 @@ func (m *modify) insert(c *vec.Chunk) error {
 			}
 		}
 	}
+	m.r.noteKeys(m.d.Table, nil, m.new)
 	return nil
 }
 
@@ -350,6 +369,9 @@ func (m *modify) insertOne(w *tableWrite, c *vec.Chunk, i int, n int64, touched 
 	}
 	m.n += n
 	m.done.AppendFrom(c, i, n)
+	if m.new != m.done {
+		m.new.AppendFrom(c, i, n)
+	}
 	return nil
 }
 
@@ -413,6 +435,7 @@ func (m *modify) replace(w *tableWrite, old, fresh *vec.Chunk) error {
 			}
 		}
 	}
+	m.r.noteKeys(m.d.Table, old, fresh)
 	return nil
 }
 
@@ -454,6 +477,7 @@ func (m *modify) delete(c *vec.Chunk) error {
 			return err
 		}
 	}
+	m.r.noteKeys(m.d.Table, old, nil)
 	m.count(c)
 	m.done = c
 	return nil
@@ -574,6 +598,8 @@ func dmlTag(d *planner.Mutation, n int64) string {
 		return "INSERT 0 " + itoa(n)
 	case planner.MutUpdate:
 		return "UPDATE " + itoa(n)
+	case planner.MutMerge:
+		return "MERGE " + itoa(n)
 	}
 	return "DELETE " + itoa(n)
 }
@@ -588,7 +614,11 @@ func (r *run) copyRows(d *planner.Mutation, in *vec.Chunk) error {
 	if err := m.check(whole); err != nil {
 		return err
 	}
-	return r.insertRows(d.Table, whole)
+	if err := r.insertRows(d.Table, whole); err != nil {
+		return err
+	}
+	r.noteKeys(d.Table, nil, whole)
+	return nil
 }
 
 // project computes a chain of Projects over a chunk in the place of the Values

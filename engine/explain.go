@@ -84,7 +84,7 @@ func (x *explanation) plan(st sql.Stmt) (plan.Node, error) {
 			return nil, err
 		}
 		return q.Root, nil
-	case *sql.Insert, *sql.Update, *sql.Delete:
+	case *sql.Insert, *sql.Update, *sql.Delete, *sql.Merge:
 		d, err := pl.PlanMutation(st)
 		if err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func (x *explanation) analyze(ctx context.Context, st sql.Stmt) error {
 	switch st := st.(type) {
 	case *sql.RunningView:
 		return x.running(st.Name)
-	case *sql.Select, *sql.Insert, *sql.Update, *sql.Delete:
+	case *sql.Select, *sql.Insert, *sql.Update, *sql.Delete, *sql.Merge:
 	default:
 		return pgerr.Unsupported("EXPLAIN ANALYZE of this statement", "It runs a query, INSERT, UPDATE or DELETE. EXPLAIN ANALYZE MATERIALIZED VIEW shows what a view's operators have done.")
 	}

@@ -24,6 +24,7 @@ type graph struct {
 	// captures record changes for jobs that are being created, by relation.
 	captures map[*capture]uint32
 	unique   map[uint32]*uniqueSet // by table, see uniques
+	keys     map[uint32]*foreignKey
 	// building marks the graph of a job that is being created: its failure ends
 	// the creation instead of restarting it.
 	building bool
@@ -60,7 +61,7 @@ type tableNode struct {
 }
 
 func (e *Engine) newGraph() *graph {
-	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{}, captures: map[*capture]uint32{}, unique: map[uint32]*uniqueSet{},
+	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{}, captures: map[*capture]uint32{}, unique: map[uint32]*uniqueSet{}, keys: map[uint32]*foreignKey{},
 		contributions: make(chan *contribution, 1024), poked: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		quit: make(chan struct{}), stopped: make(chan struct{})}
 }

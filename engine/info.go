@@ -143,7 +143,7 @@ func (i info) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
 
 // ConstraintDef implements expr.CatalogInfo.
 func (i info) ConstraintDef(oid uint32, pretty bool) (string, bool) {
-	return catalog.ConstraintDefinition(i.snap, oid, pretty)
+	return catalog.ConstraintDefinition(i.snap, oid, i.s.expr.SearchPath, pretty)
 }
 
 // ColumnDefault implements expr.CatalogInfo.

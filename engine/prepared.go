@@ -93,7 +93,7 @@ func (p *prepared) analyse(ctx context.Context) error {
 		p.point, p.spare, p.runs = nil, nil, 0
 		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
 		return nil
-	case *sql.Insert, *sql.Update, *sql.Delete:
+	case *sql.Insert, *sql.Update, *sql.Delete, *sql.Merge:
 		d, err := s.planner(p.st, p.params).PlanMutation(st)
 		if err != nil {
 			return err

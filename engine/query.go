@@ -32,6 +32,10 @@ type run struct {
 	// of its WITH, and the rows that have been made, by plan.RelGiven number.
 	with  []*planner.Mutation
 	given map[uint32]*vec.Chunk
+	// events are changes that foreign keys are still to be held against, keys the
+	// checkers of these.
+	events []keyEvent
+	keys   map[uint32]*foreignKey
 }
 
 // newRun opens a snapshot of everything committed by now. That is strict

@@ -144,13 +144,11 @@ func sequenceUsers(snap *catalog.Snapshot, oid uint32) []defaultUse {
 // freeSequences handles the columns that read sequences about to be dropped, those
 // of dropped tables aside: without CASCADE they forbid it, with it they lose their
 // defaults by the changes returned.
-func (s *Session) freeSequences(snap *catalog.Snapshot, order []catalog.Object, named map[uint32]bool, cascade bool) ([]catalog.Change, error) {
+func (s *Session) freeSequences(snap *catalog.Snapshot, order []catalog.Object, named map[uint32]bool, cascade bool, tables map[uint32]*catalog.Table) error {
 	gone := map[uint32]bool{}
 	for _, o := range order {
 		gone[o.Header().OID] = true
 	}
-	tables := map[uint32]*catalog.Table{}
-	var changes []catalog.Change
 	var users []string // that forbid it
 	var kind, name string
 	for _, o := range order {
@@ -160,7 +158,7 @@ func (s *Session) freeSequences(snap *catalog.Snapshot, order []catalog.Object, 
 		}
 		if q.Identity && named[q.OID] && !gone[q.OwnedTable] {
 			t := snap.ByOID(q.OwnedTable).Header().Name
-			return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", q.Name, q.OwnedColumn, t).
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop sequence %s because column %s of table %s requires it", q.Name, q.OwnedColumn, t).
 				WithHint("You can drop column %s of table %s instead.", q.OwnedColumn, t)
 		}
 		for _, u := range sequenceUsers(snap, q.OID) {
@@ -182,16 +180,15 @@ func (s *Session) freeSequences(snap *catalog.Snapshot, order []catalog.Object, 
 			if t == nil {
 				t = catalog.Clone(u.table).(*catalog.Table)
 				tables[t.OID] = t
-				changes = append(changes, catalog.Change{Replace: t})
 			}
 			t.Columns[u.column].Default = ""
 		}
 	}
 	if len(users) > 0 {
-		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because other objects depend on it", kind, name).
+		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s %s because other objects depend on it", kind, name).
 			WithDetail("%s", strings.Join(users, "\n")).WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
-	return changes, nil
+	return nil
 }
 
 // restartIdentity puts the sequences that a table owns at their start.

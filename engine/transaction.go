@@ -20,6 +20,11 @@ type transaction struct {
 	saves    []savepoint
 	saved    map[string]string // settings at the start, by key
 	local    []string          // settings of SET LOCAL
+	// deferAll and deferred are what SET CONSTRAINTS said of all and of single foreign
+	// keys; postponed are those with checks that are still to be made.
+	deferAll  *bool
+	deferred  map[uint32]bool
+	postponed map[uint32]bool
 }
 
 // savepoint remembers how much was written when it was set.
@@ -78,6 +83,13 @@ func (s *Session) TxStatus() byte {
 func (s *Session) flushWrites(ctx context.Context) error {
 	if len(s.tx.writes) == 0 {
 		return nil
+	}
+	if len(s.tx.postponed) > 0 {
+		r := s.newRun(ctx)
+		defer r.close()
+		if err := s.settlePostponed(r); err != nil {
+			return err
+		}
 	}
 	w := &write{}
 	for _, t := range s.tx.writes {

@@ -208,14 +208,15 @@ func (r *run) holder(u *uniqueKeys, c *vec.Chunk, i int) ([]byte, error) {
 	return u.stored(r.snap, key)
 }
 
-// duplicateError is a conflict with a write that came first, over a unique key.
-type duplicateError struct{ err *pgerr.Error }
+// violation is a conflict with a write that came first, over a unique or a foreign
+// key.
+type violation struct{ err *pgerr.Error }
 
-func (d duplicateError) Error() string { return d.err.Error() }
-func (d duplicateError) Unwrap() error { return d.err }
+func (v violation) Error() string { return v.err.Error() }
+func (v violation) Unwrap() error { return v.err }
 
 // Is makes it a conflict, upon which a statement is run again.
-func (duplicateError) Is(err error) bool { return err == errConflict }
+func (violation) Is(err error) bool { return err == errConflict }
 
 // uniqueSet are the unique indexes of a table that a graph enforces.
 type uniqueSet struct {
@@ -294,7 +295,7 @@ func (g *graph) checkUnique(sn *state.Snapshot, t *tableWrite, us []*uniqueIndex
 				if t.lenient {
 					return errConflict
 				}
-				return duplicateError{u.duplicate(t.rows, i)}
+				return violation{u.duplicate(t.rows, i)}
 			}
 		}
 	}

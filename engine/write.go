@@ -51,13 +51,13 @@ func serializationFailure() error {
 		WithHint("Run the transaction again.")
 }
 
-// conflictError is what a client gets for a conflict: a duplicate key as such,
+// conflictError is what a client gets for a conflict: the violation of a key as such,
 // anything else as a reason to run the transaction again.
 func conflictError(err error) error {
-	var d duplicateError
+	var v violation
 	switch {
-	case errors.As(err, &d):
-		return d.err
+	case errors.As(err, &v):
+		return v.err
 	case errors.Is(err, errConflict):
 		return serializationFailure()
 	}
@@ -122,7 +122,7 @@ func (g *graph) apply(ws []*write, c *state.Commit) []*write {
 	}
 	for rel, o := range ov {
 		if g.tables[rel] == nil {
-			continue // the keys of a unique index, which its job stores
+			continue // the keys of a unique index, which its job stores, or of a foreign key
 		}
 		rb := state.NewRowBatch(rel)
 		for k, v := range o.vals {
@@ -193,7 +193,7 @@ func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, u
 			return err
 		}
 	}
-	return nil
+	return g.checkForeign(snap, sn, w, ov, undo)
 }
 
 // validateKeyed checks the changes of a table with a key against what is stored,
@@ -225,7 +225,7 @@ func validateKeyed(sn *state.Snapshot, table *catalog.Table, t *tableWrite, o *o
 		case w == -1 && cur != nil && bytes.Equal(cur, row):
 			o.vals[k] = nil
 		case w == 1 && !t.lenient:
-			return duplicateError{duplicateKey(table, t.rows, i)}
+			return violation{duplicateKey(table, t.rows, i)}
 		default:
 			return errConflict
 		}
@@ -263,7 +263,7 @@ func (e *Engine) commitWrite(ctx context.Context, w *write) error {
 	for i := range w.tables {
 		rels[i] = w.tables[i].rel
 	}
-	g, err := e.graphFor(ctx, rels)
+	g, err := e.graphFor(ctx, keyRelations(e.cat.Current(), rels))
 	if err != nil {
 		return err
 	}

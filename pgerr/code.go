@@ -39,6 +39,7 @@ const (
 	InvalidJSONText               Code = "22032"
 	IntegrityConstraintViolation  Code = "23000"
 	NotNullViolation              Code = "23502"
+	ForeignKeyViolation           Code = "23503"
 	UniqueViolation               Code = "23505"
 	CheckViolation                Code = "23514"
 	InvalidCursorState            Code = "24000"

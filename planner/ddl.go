@@ -69,7 +69,7 @@ func (p *Planner) BindCreateTable(s *sql.CreateTable) (*NewTable, error) {
 	if err := r.bind(); err != nil {
 		return nil, err
 	}
-	t.Columns, t.PrimaryKey, t.Checks, t.Watermarks = r.columns, r.primary, r.checks, r.watermarks
+	t.Columns, t.PrimaryKey, t.Checks, t.Watermarks, t.ForeignKeys = r.columns, r.primary, r.checks, r.watermarks, r.foreign
 	t.Connector = connectorOf(s.Options, s.Format)
 	if t.AppendOnly && t.PrimaryKey != nil {
 		return nil, pgerr.New(pgerr.InvalidTableDefinition, "an append-only table cannot have a primary key").At(b.at(s))
@@ -99,8 +99,8 @@ func (p *Planner) BindCreateSource(s *sql.CreateSource) (*catalog.Source, error)
 	if err := r.bind(); err != nil {
 		return nil, err
 	}
-	if len(r.checks) > 0 || len(r.indexes) > 0 {
-		return nil, b.unsupported(s, "a CHECK or UNIQUE constraint of a source", "Filter the rows in a materialized view.")
+	if len(r.checks) > 0 || len(r.indexes) > 0 || len(r.foreign) > 0 {
+		return nil, b.unsupported(s, "a CHECK, UNIQUE or FOREIGN KEY constraint of a source", "Filter the rows in a materialized view.")
 	}
 	src := &catalog.Source{Head: h, Columns: r.columns, PrimaryKey: r.primary, Watermarks: r.watermarks, Wildcard: s.Wildcard,
 		Connector: connectorOf(s.Options, s.Format), Definition: sql.Format(s)}
@@ -153,6 +153,7 @@ type relationBinder struct {
 	checks     []catalog.Check
 	watermarks []catalog.Watermark
 	sequences  []*catalog.Sequence
+	foreign    []catalog.ForeignKey
 }
 
 func (r *relationBinder) like(list []sql.LikeTable) error {
@@ -189,11 +190,17 @@ func (r *relationBinder) bind() error {
 		}
 	}
 	for i := range r.def.Constraints {
+		if r.def.Constraints[i].Kind == sql.ConForeignKey {
+			continue // when all keys are known
+		}
 		if err := r.constraint(&r.def.Constraints[i]); err != nil {
 			return err
 		}
 	}
 	r.nameIndexes()
+	if err := r.foreignKeys(); err != nil {
+		return err
+	}
 	for _, w := range r.def.Watermarks {
 		i := catalog.ColumnIndex(r.columns, w.Column)
 		if i < 0 {
@@ -210,6 +217,33 @@ func (r *relationBinder) bind() error {
 			text = sql.FormatExpr(w.Expr)
 		}
 		r.watermarks = append(r.watermarks, catalog.Watermark{Column: i, Expr: text})
+	}
+	return nil
+}
+
+// foreignKeys binds the foreign keys, in PostgreSQL's order.
+func (r *relationBinder) foreignKeys() error {
+	for i := range r.def.Columns {
+		if err := r.columnForeignKeys(&r.def.Columns[i]); err != nil {
+			return err
+		}
+	}
+	for i := range r.def.Constraints {
+		if c := &r.def.Constraints[i]; c.Kind == sql.ConForeignKey {
+			if err := r.foreignKey(c, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// columnForeignKeys binds the REFERENCES of a column.
+func (r *relationBinder) columnForeignKeys(c *sql.ColumnDef) error {
+	for i := range c.References {
+		if err := r.foreignKey(&c.References[i], c.Name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -383,9 +417,6 @@ func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
 			return err
 		}
 	}
-	if c.References != nil {
-		return r.constraint(c.References)
-	}
 	return nil
 }
 
@@ -405,9 +436,9 @@ func (r *relationBinder) constraint(c *sql.Constraint) error {
 	b := r.b
 	switch c.Kind {
 	case sql.ConForeignKey:
-		return b.unsupported(c, "a FOREIGN KEY constraint", "Leave the constraint out; joins do not need it.")
+		return r.foreignKey(c, "")
 	case sql.ConExclude:
-		return b.unsupported(c, "an EXCLUDE constraint", "")
+		return b.unsupported(c, "an EXCLUDE constraint", "Use UNIQUE.")
 	case sql.ConCheck:
 		x, err := r.expr(c.Check, "check constraints", types.TBool)
 		if err != nil {

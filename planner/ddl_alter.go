@@ -14,7 +14,7 @@ import (
 // the indexes.
 func (p *Planner) altering(t *catalog.Table, indexes []*catalog.Index) *relationBinder {
 	return &relationBinder{b: p.newBinder(false), name: t.Name, schema: t.Schema, altered: t, def: &sql.RelationDef{},
-		columns: t.Columns, primary: t.PrimaryKey, checks: t.Checks, indexes: slices.Clone(indexes)}
+		columns: t.Columns, primary: t.PrimaryKey, checks: t.Checks, foreign: slices.Clip(t.ForeignKeys), indexes: slices.Clone(indexes)}
 }
 
 // BindConstraint adds a constraint to a table, which is changed and has the
@@ -25,7 +25,7 @@ func (p *Planner) BindConstraint(t *catalog.Table, indexes []*catalog.Index, c *
 		return nil, err
 	}
 	r.nameIndexes()
-	t.Columns, t.Checks = r.columns, r.checks
+	t.Columns, t.Checks, t.ForeignKeys = r.columns, r.checks, r.foreign
 	return r.indexes[len(indexes):], nil
 }
 
@@ -42,6 +42,7 @@ func (p *Planner) AddColumn(t *catalog.Table, indexes []*catalog.Index, def *sql
 	if err := r.column(&d); err != nil {
 		return nil, nil, err
 	}
+	r.columns[len(r.columns)-1].Number = t.LastColumn + 1
 	if len(r.columns) > 1600 {
 		return nil, nil, pgerr.New(pgerr.TooManyColumns, "tables can have at most 1600 columns")
 	}
@@ -49,7 +50,10 @@ func (p *Planner) AddColumn(t *catalog.Table, indexes []*catalog.Index, def *sql
 		return nil, nil, err
 	}
 	r.nameIndexes()
-	t.Columns, t.Checks = r.columns, r.checks
+	if err := r.columnForeignKeys(&d); err != nil {
+		return nil, nil, err
+	}
+	t.Columns, t.Checks, t.ForeignKeys = r.columns, r.checks, r.foreign
 	return r.sequences, r.indexes[len(indexes):], nil
 }
 

@@ -19,13 +19,15 @@ const (
 	MutInsert MutationKind = iota
 	MutUpdate
 	MutDelete
+	MutMerge
 )
 
-// Mutation is a planned INSERT, UPDATE or DELETE. Source yields, for
+// Mutation is a planned INSERT, UPDATE, DELETE or MERGE. Source yields, for
 //   - INSERT: the new rows, with all columns of the table, defaults and generated
 //     columns computed;
 //   - UPDATE: the old row followed by the new one, then columns for RETURNING;
-//   - DELETE: the old row, then columns for RETURNING.
+//   - DELETE: the old row, then columns for RETURNING;
+//   - MERGE: what merge says.
 //
 // A row of a table with a primary key comes at most once in UPDATE and DELETE.
 type Mutation struct {
@@ -56,6 +58,9 @@ type Mutation struct {
 	// Given is the number under which the statement around reads the rows that
 	// RETURNING answers, if this one stands in WITH.
 	Given uint32
+
+	// Merge are the actions of MERGE.
+	Merge []MergeAction
 
 	ParamTypes []types.T
 	Deps       []uint32
@@ -217,6 +222,9 @@ func (b *binder) optimizeMutation(m *Mutation) (err error) {
 	if m.Source, err = b.optimize(m.Source); err == nil && m.ReturningPlan != nil {
 		m.ReturningPlan, err = b.optimize(m.ReturningPlan)
 	}
+	for i := 0; err == nil && i < len(m.Merge); i++ {
+		err = b.optimizeMutation(m.Merge[i].Mutation)
+	}
 	return err
 }
 
@@ -246,11 +254,13 @@ func (b *binder) mutation(st sql.Stmt, ctes *cteEnv, top bool) (*Mutation, error
 		return b.update(st, ctes, top)
 	case *sql.Delete:
 		return b.delete(st, ctes, top)
+	case *sql.Merge:
+		return b.merge(st)
 	}
 	return nil, pgerr.New(pgerr.Internal, "not a statement that changes data")
 }
 
-// PlanMutation plans INSERT, UPDATE and DELETE.
+// PlanMutation plans INSERT, UPDATE, DELETE and MERGE.
 func (p *Planner) PlanMutation(st sql.Stmt) (*Mutation, error) {
 	b := p.newBinder(false)
 	m, err := b.mutation(st, nil, true)

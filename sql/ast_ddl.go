@@ -39,7 +39,7 @@ type ColumnDef struct {
 	Identity   string           // "", "ALWAYS" or "BY DEFAULT"
 	Sequence   []SequenceOption // of the identity
 	Checks     []Constraint
-	References *Constraint
+	References []Constraint
 }
 
 // Path is the PATH 'text' of a source's column: where in a record its value is.
@@ -72,7 +72,10 @@ type Constraint struct {
 	// OnDelete and OnUpdate are "", "RESTRICT", "CASCADE", "SET NULL" or "SET
 	// DEFAULT"; empty also for NO ACTION.
 	OnDelete, OnUpdate string
+	SetColumns         []string // of ON DELETE SET NULL (columns); nil: all
+	MatchFull          bool     // of a foreign key
 	Deferrable         bool
+	Deferred           bool // INITIALLY DEFERRED
 	NullsNotDistinct   bool
 	Include            []string // of a key: columns that its index holds besides
 	NotValid           bool     // existing rows are not to be checked
@@ -352,6 +355,7 @@ const (
 	AlterAddConstraint                       // ADD Constraint
 	AlterDropConstraint                      // DROP CONSTRAINT Column
 	AlterValidateConstraint                  // VALIDATE CONSTRAINT Column
+	AlterConstraint                          // ALTER CONSTRAINT Column DEFERRABLE, as Constraint says
 	AlterAddIdentity                         // ALTER COLUMN Column ADD GENERATED NewName AS IDENTITY (Sequence)
 	AlterSetIdentity                         // ALTER COLUMN Column with Sequence
 	AlterDropIdentity                        // ALTER COLUMN Column DROP IDENTITY

@@ -60,6 +60,38 @@ type Delete struct {
 	Returning []Target
 }
 
+// Merge is MERGE.
+type Merge struct {
+	At
+	With   *With
+	Table  *TableRef
+	Source TableExpr
+	On     Expr
+	Whens  []MergeWhen
+}
+
+// MergeAction is what a WHEN of MERGE does.
+type MergeAction uint8
+
+// The actions of MERGE.
+const (
+	MergeNothing MergeAction = iota
+	MergeInsert
+	MergeUpdate
+	MergeDelete
+)
+
+// MergeWhen is a WHEN [NOT] MATCHED. Cond is what stands behind AND. Insert has the
+// columns and values of INSERT, without a table.
+type MergeWhen struct {
+	At
+	Matched bool
+	Cond    Expr
+	Action  MergeAction
+	Set     []SetClause
+	Insert  *Insert
+}
+
 // Truncate is TRUNCATE.
 type Truncate struct {
 	At
@@ -289,6 +321,13 @@ type Vacuum struct {
 	Tables  []Name
 }
 
+// SetConstraints is SET CONSTRAINTS; no names: ALL.
+type SetConstraints struct {
+	At
+	Names    []Name
+	Deferred bool
+}
+
 // LockTable is LOCK TABLE.
 type LockTable struct {
 	At
@@ -325,6 +364,7 @@ type Unsupported struct {
 func (*Insert) stmtNode()         {}
 func (*Update) stmtNode()         {}
 func (*Delete) stmtNode()         {}
+func (*Merge) stmtNode()          {}
 func (*Truncate) stmtNode()       {}
 func (*Explain) stmtNode()        {}
 func (*Set) stmtNode()            {}
@@ -351,6 +391,7 @@ func (*Unlisten) stmtNode()       {}
 func (*Notify) stmtNode()         {}
 func (*Vacuum) stmtNode()         {}
 func (*LockTable) stmtNode()      {}
+func (*SetConstraints) stmtNode() {}
 func (*Checkpoint) stmtNode()     {}
 func (*Refresh) stmtNode()        {}
 func (*Do) stmtNode()             {}

@@ -71,6 +71,9 @@ func (c *converter) alterAction(k *pg.AlterTableCmd, a At) AlterAction {
 	case pg.AlterTableType_AT_AddConstraint:
 		con := c.constraint(k.Def.GetConstraint())
 		act.Kind, act.Constraint, act.At = AlterAddConstraint, &con, con.At
+	case pg.AlterTableType_AT_AlterConstraint:
+		k := k.Def.GetConstraint()
+		act.Kind, act.Column, act.Constraint = AlterConstraint, k.Conname, &Constraint{At: a, Kind: ConForeignKey, Deferrable: k.Deferrable, Deferred: k.Initdeferred}
 	case pg.AlterTableType_AT_ValidateConstraint:
 		act.Kind = AlterValidateConstraint
 	case pg.AlterTableType_AT_DropConstraint:

@@ -106,6 +106,7 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 		n := nameOf(nodeStrings(d.CollClause.Collname), c.at(d.CollClause.Location))
 		out.Collation = &n
 	}
+	var last *Constraint // to which DEFERRABLE and so on belong
 	for _, n := range d.Constraints {
 		k := n.GetConstraint()
 		switch k.Contype {
@@ -121,18 +122,20 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 			out.Identity, out.Sequence = identityWord(k.GeneratedWhen), c.sequenceOptions(k.Options)
 		case pg.ConstrType_CONSTR_PRIMARY, pg.ConstrType_CONSTR_UNIQUE:
 			out.Keys = append(out.Keys, c.constraint(k))
+			last = &out.Keys[len(out.Keys)-1]
 		case pg.ConstrType_CONSTR_ATTR_DEFERRABLE:
-			// It belongs to the constraint before it.
-			if l := len(out.Keys); l > 0 {
-				out.Keys[l-1].Deferrable = true
-			} else if out.References != nil {
-				out.References.Deferrable = true
+			if last != nil {
+				last.Deferrable = true
+			}
+		case pg.ConstrType_CONSTR_ATTR_DEFERRED:
+			if last != nil {
+				last.Deferrable, last.Deferred = true, true
 			}
 		case pg.ConstrType_CONSTR_CHECK:
 			out.Checks = append(out.Checks, c.constraint(k))
 		case pg.ConstrType_CONSTR_FOREIGN:
-			f := c.constraint(k)
-			out.References = &f
+			out.References = append(out.References, c.constraint(k))
+			last = &out.References[len(out.References)-1]
 		}
 	}
 	return out
@@ -154,6 +157,10 @@ func (c *converter) constraint(k *pg.Constraint) Constraint {
 		out.Kind, out.Columns = ConForeignKey, nodeStrings(k.FkAttrs)
 		out.RefTable, out.RefColumns = c.rangeName(k.Pktable), nodeStrings(k.PkAttrs)
 		out.OnDelete, out.OnUpdate = foreignActions[k.FkDelAction], foreignActions[k.FkUpdAction]
+		out.SetColumns, out.MatchFull, out.Deferred = nodeStrings(k.FkDelSetCols), k.FkMatchtype == "f", k.Initdeferred
+		if k.FkMatchtype == "p" {
+			c.unsupported(out.At, "MATCH PARTIAL", "Use MATCH FULL or MATCH SIMPLE.")
+		}
 	default:
 		c.unsupported(out.At, "an EXCLUDE constraint", "Use UNIQUE.")
 	}

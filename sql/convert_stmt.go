@@ -23,6 +23,8 @@ func (c *converter) stmt(n *pg.Node, a At) Stmt {
 	case *pg.Node_DeleteStmt:
 		k := v.DeleteStmt
 		return &Delete{a, c.with(k.WithClause), c.tableRef(k.Relation), c.fromList(k.UsingClause), c.expr(k.WhereClause), c.targets(k.ReturningList)}
+	case *pg.Node_MergeStmt:
+		return c.merge(v.MergeStmt, a)
 	case *pg.Node_TruncateStmt:
 		k := v.TruncateStmt
 		return &Truncate{a, c.rangeNames(k.Relations), k.RestartSeqs, k.Behavior == pg.DropBehavior_DROP_CASCADE}
@@ -86,6 +88,8 @@ func (c *converter) utility(n *pg.Node, a At) Stmt {
 		return out
 	case *pg.Node_LockStmt:
 		return &LockTable{a, c.rangeNames(v.LockStmt.Relations), v.LockStmt.Mode, v.LockStmt.Nowait}
+	case *pg.Node_ConstraintsSetStmt:
+		return &SetConstraints{a, c.rangeNames(v.ConstraintsSetStmt.Constraints), v.ConstraintsSetStmt.Deferred}
 	case *pg.Node_DoStmt:
 		out := &Do{At: a, Language: "plpgsql"}
 		for _, o := range c.options(v.DoStmt.Args) {
@@ -143,9 +147,7 @@ var statementNames = map[string]string{
 	"CreateStatsStmt":         "CREATE STATISTICS",
 	"ClusterStmt":             "CLUSTER",
 	"ReindexStmt":             "REINDEX",
-	"MergeStmt":               "MERGE",
 	"CallStmt":                "CALL",
-	"ConstraintsSetStmt":      "SET CONSTRAINTS",
 	"CreateRoleStmt":          "CREATE ROLE",
 	"AlterRoleStmt":           "ALTER ROLE",
 	"DropRoleStmt":            "DROP ROLE",
@@ -157,19 +159,7 @@ func (c *converter) insert(s *pg.InsertStmt, a At) Stmt {
 	if s.Relation.GetAlias() != nil {
 		out.Alias = s.Relation.Alias.Aliasname
 	}
-	for _, n := range s.Cols {
-		r := n.GetResTarget()
-		if len(r.Indirection) > 0 {
-			c.unsupported(c.at(r.Location), "assigning to a part of a column", "Assign the whole column.")
-		}
-		out.Columns = append(out.Columns, InsertColumn{c.at(r.Location), r.Name})
-	}
-	switch s.Override {
-	case pg.OverridingKind_OVERRIDING_USER_VALUE:
-		out.Overriding = "USER"
-	case pg.OverridingKind_OVERRIDING_SYSTEM_VALUE:
-		out.Overriding = "SYSTEM"
-	}
+	out.Columns, out.Overriding = c.insertColumns(s.Cols), overriding[s.Override]
 	if s.SelectStmt != nil {
 		out.Source = c.query(s.SelectStmt, a)
 	}
@@ -187,6 +177,21 @@ func (c *converter) insert(s *pg.InsertStmt, a At) Stmt {
 			c.err = c.err.WithHint("For example, ON CONFLICT (column_name).")
 		}
 		out.Conflict = k
+	}
+	return out
+}
+
+var overriding = map[pg.OverridingKind]string{pg.OverridingKind_OVERRIDING_USER_VALUE: "USER", pg.OverridingKind_OVERRIDING_SYSTEM_VALUE: "SYSTEM"}
+
+// insertColumns converts the column list of INSERT.
+func (c *converter) insertColumns(ns []*pg.Node) []InsertColumn {
+	var out []InsertColumn
+	for _, n := range ns {
+		r := n.GetResTarget()
+		if len(r.Indirection) > 0 {
+			c.unsupported(c.at(r.Location), "assigning to a part of a column", "Assign the whole column.")
+		}
+		out = append(out, InsertColumn{c.at(r.Location), r.Name})
 	}
 	return out
 }

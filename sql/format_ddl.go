@@ -228,10 +228,11 @@ func (f *formatter) columnDef(c *ColumnDef) {
 		f.w(" ")
 		f.constraint(&c.Checks[i])
 	}
-	if c.References != nil {
+	for i := range c.References {
+		r := &c.References[i]
 		f.w(" ")
-		f.wIf(c.References.Name != "", "CONSTRAINT "+QuoteIdent(c.References.Name)+" ")
-		f.references(c.References)
+		f.wIf(r.Name != "", "CONSTRAINT "+QuoteIdent(r.Name)+" ")
+		f.references(r)
 	}
 }
 
@@ -255,16 +256,21 @@ func (f *formatter) constraint(c *Constraint) {
 		f.w(" ")
 		f.references(c)
 	}
-	f.wIf(c.Deferrable && c.Kind != ConForeignKey, " DEFERRABLE")
+	f.wIf(c.Deferrable && c.Kind != ConForeignKey, " DEFERRABLE"+not(c.Deferred, "", " INITIALLY DEFERRED"))
 	f.wIf(c.NotValid, " NOT VALID")
 }
 
 func (f *formatter) references(c *Constraint) {
 	f.w("REFERENCES ", QuoteName(c.RefTable))
 	f.identList(c.RefColumns)
+	f.wIf(c.MatchFull, " MATCH FULL")
 	f.wIf(c.OnDelete != "", " ON DELETE "+c.OnDelete)
+	if len(c.SetColumns) > 0 {
+		f.identList(c.SetColumns)
+	}
 	f.wIf(c.OnUpdate != "", " ON UPDATE "+c.OnUpdate)
 	f.wIf(c.Deferrable, " DEFERRABLE")
+	f.wIf(c.Deferred, " INITIALLY DEFERRED")
 }
 
 // indexKey writes a key of an index: a column, or an expression in brackets.
@@ -405,6 +411,8 @@ func (f *formatter) alterAction(a *AlterAction) {
 	case AlterAddConstraint:
 		f.w("ADD ")
 		f.constraint(a.Constraint)
+	case AlterConstraint:
+		f.w("ALTER CONSTRAINT ", col, not(!a.Constraint.Deferrable, " DEFERRABLE", " NOT DEFERRABLE"), not(a.Constraint.Deferred, "", " INITIALLY DEFERRED"))
 	case AlterValidateConstraint:
 		f.w("VALIDATE CONSTRAINT ", col)
 	case AlterDropConstraint:

@@ -21,6 +21,8 @@ func (f *formatter) stmt(s Stmt) {
 		f.from(" USING ", v.Using)
 		f.clause(" WHERE ", v.Where)
 		f.targets(" RETURNING ", v.Returning)
+	case *Merge:
+		f.merge(v)
 	case *Truncate:
 		f.w("TRUNCATE ")
 		f.names(v.Tables)
@@ -104,6 +106,46 @@ func (f *formatter) update(s *Update) {
 	f.from(" FROM ", s.From)
 	f.clause(" WHERE ", s.Where)
 	f.targets(" RETURNING ", s.Returning)
+}
+
+func (f *formatter) merge(s *Merge) {
+	f.with(s.With)
+	f.w("MERGE INTO ")
+	f.table(s.Table)
+	f.w(" USING ")
+	f.table(s.Source)
+	f.clause(" ON ", s.On)
+	for _, w := range s.Whens {
+		f.w(" WHEN ", not(!w.Matched, "", "NOT "), "MATCHED")
+		f.clause(" AND ", w.Cond)
+		f.w(" THEN ")
+		switch w.Action {
+		case MergeNothing:
+			f.w("DO NOTHING")
+		case MergeDelete:
+			f.w("DELETE")
+		case MergeUpdate:
+			f.w("UPDATE SET ")
+			f.setClauses(w.Set)
+		case MergeInsert:
+			f.mergeInsert(w.Insert)
+		}
+	}
+}
+
+func (f *formatter) mergeInsert(s *Insert) {
+	f.w("INSERT")
+	for i, c := range s.Columns {
+		f.w(not(i > 0, " (", ", "), QuoteIdent(c.Name))
+	}
+	f.wIf(len(s.Columns) > 0, ")")
+	f.wIf(s.Overriding != "", " OVERRIDING "+s.Overriding+" VALUE")
+	if s.Source == nil {
+		f.w(" DEFAULT VALUES")
+		return
+	}
+	f.w(" ")
+	f.query(s.Source)
 }
 
 func (f *formatter) copyStmt(s *Copy) {
@@ -281,6 +323,11 @@ func (f *formatter) admin(s Stmt) {
 			f.w(" ")
 		}
 		f.names(v.Tables)
+	case *SetConstraints:
+		f.w("SET CONSTRAINTS ")
+		f.wIf(len(v.Names) == 0, "ALL")
+		f.names(v.Names)
+		f.w(" ", not(v.Deferred, "IMMEDIATE", "DEFERRED"))
 	case *LockTable:
 		f.w("LOCK TABLE ")
 		f.names(v.Tables)

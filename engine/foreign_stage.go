@@ -1,0 +1,571 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// keyEvent is a change of rows that foreign keys may concern: rows that are gone
+// (old), rows that are new (fresh), or rows that have become others, pairwise.
+type keyEvent struct {
+	table      *catalog.Table
+	old, fresh *vec.Chunk
+}
+
+// noteKeys takes note of a change for the end of the statement. The rows must stay
+// as they are.
+func (r *run) noteKeys(t *catalog.Table, old, fresh *vec.Chunk) {
+	if len(t.ForeignKeys) > 0 && fresh != nil || old != nil && len(r.cat.References(t.OID)) > 0 {
+		r.events = append(r.events, keyEvent{t, old, fresh})
+	}
+}
+
+// settleKeys does what foreign keys ask for at the end of a statement: it carries
+// out their actions and checks them, in the order of the changes, those that come of
+// actions last.
+func (r *run) settleKeys() error {
+	for len(r.events) > 0 {
+		ev := r.events[0]
+		r.events = r.events[1:]
+		var bad offence
+		if ev.old != nil {
+			for _, ref := range r.cat.References(ev.table.OID) {
+				if err := r.parentChanged(ref, ev, &bad); err != nil {
+					return err
+				}
+			}
+		}
+		if bad.err != nil {
+			return bad.err
+		}
+		if ev.fresh == nil {
+			continue
+		}
+		for i := range ev.table.ForeignKeys {
+			if err := r.childChanged(ev.table, &ev.table.ForeignKeys[i], ev, &bad); err != nil {
+				return err
+			}
+		}
+		if bad.err != nil {
+			return bad.err
+		}
+	}
+	return nil
+}
+
+// offence is the violation of a foreign key by the first row of a change that
+// violates any.
+type offence struct {
+	row int
+	err error
+}
+
+func (o *offence) note(row int, err error) {
+	if o.err == nil || row < o.row {
+		o.row, o.err = row, err
+	}
+}
+
+// foreign returns the checker of a foreign key, made once a run.
+func (r *run) foreign(child *catalog.Table, fk *catalog.ForeignKey) (*foreignKey, error) {
+	if k := r.keys[fk.OID]; k != nil {
+		return k, nil
+	}
+	k, err := newForeignKey(r.cat, child, fk)
+	if err != nil {
+		return nil, err
+	}
+	if r.keys == nil {
+		r.keys = map[uint32]*foreignKey{}
+	}
+	r.keys[fk.OID] = k
+	return k, nil
+}
+
+// childChanged checks that what new rows reference is there, and notes in bad the
+// first row for which it is not.
+func (r *run) childChanged(t *catalog.Table, fk *catalog.ForeignKey, ev keyEvent, bad *offence) error {
+	k, err := r.foreign(t, fk)
+	if err != nil {
+		return err
+	}
+	var buf, last []byte
+	for i := range ev.fresh.Rows {
+		if ev.old != nil && sameValues(ev.old, ev.fresh, k.cols, i) {
+			continue
+		}
+		key, st, err := k.childKey(buf[:0], ev.fresh, i)
+		if buf = key; err != nil {
+			return err
+		}
+		if st == refNone || st == refKey && last != nil && bytes.Equal(key, last) {
+			continue
+		}
+		if r.s.postpones(fk) {
+			r.s.postpone(fk)
+			return nil
+		}
+		switch ok, err := r.childHolds(k, key, st, ev.fresh, i); {
+		case err != nil:
+			return err
+		case !ok:
+			bad.note(i, k.missing(st, ev.fresh, i))
+			return nil
+		}
+		last = append(last[:0], key...)
+	}
+	return nil
+}
+
+// sameValues reports whether columns of row i are the same to the last bit.
+func sameValues(a, b *vec.Chunk, cols []int, i int) bool {
+	for _, k := range cols {
+		x, y := &vec.Chunk{Rows: a.Rows, Cols: a.Cols[k : k+1]}, &vec.Chunk{Rows: b.Rows, Cols: b.Cols[k : k+1]}
+		if !bytes.Equal(vec.AppendRow(nil, x, nil, i), vec.AppendRow(nil, y, nil, i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// childHolds reports whether the parent has what row i of the child references, or
+// the row is not there any more.
+func (r *run) childHolds(k *foreignKey, key []byte, st refState, c *vec.Chunk, i int) (bool, error) {
+	if st == refKey {
+		if ok, err := r.parentHas(k, key); ok || err != nil {
+			return ok, err
+		}
+	}
+	w := r.written(k.child.OID)
+	return w != nil && netRows(w.rows)[string(vec.AppendRow(nil, c, nil, i))] <= 0, nil
+}
+
+// written returns the transaction's write of a table, or nil.
+func (r *run) written(rel uint32) *tableWrite {
+	for _, w := range r.s.tx.writes {
+		if w.rel == rel && w.rows.Rows > 0 {
+			return w
+		}
+	}
+	return nil
+}
+
+// parentHas reports whether the parent has a row with a key, as the transaction sees
+// it by now.
+func (r *run) parentHas(k *foreignKey, key []byte) (bool, error) {
+	w := r.written(k.parent.OID)
+	if w == nil {
+		return k.stored(r.snap, key)
+	}
+	if w.revision != k.parent.Revision {
+		return false, errConflict
+	}
+	if k.index == nil {
+		row, err := r.current(w, key)
+		return row != nil, err
+	}
+	if err := w.index(); err != nil {
+		return false, err
+	}
+	for _, u := range w.unique {
+		if u.ix.OID == k.Index {
+			if row, ok := u.rows[string(key)]; ok {
+				return row != nil, nil
+			}
+		}
+	}
+	return k.stored(r.snap, key)
+}
+
+// parentChanged acts upon rows of the parent that are gone or have another key. It
+// notes in bad the first of them that must stay.
+func (r *run) parentChanged(ref catalog.Reference, ev keyEvent, bad *offence) error {
+	k, err := r.foreign(ref.Child, ref.ForeignKey)
+	if err != nil {
+		return err
+	}
+	keys := keySet{at: map[string]int{}, rows: ev.old}
+	for i := range ev.old.Rows {
+		if ev.fresh != nil && sameValues(ev.old, ev.fresh, k.refs, i) {
+			continue
+		}
+		if key, ok := k.parentKey(nil, ev.old, i); ok {
+			keys.at[string(key)] = i
+		}
+	}
+	if len(keys.at) == 0 {
+		return nil
+	}
+	action := k.OnDelete
+	if ev.fresh != nil {
+		action = k.OnUpdate
+	}
+	switch action {
+	case catalog.FKNoAction:
+		if r.s.postpones(k.ForeignKey) {
+			r.s.postpone(k.ForeignKey)
+			return nil
+		}
+		return r.checkAbsent(k, keys, bad)
+	case catalog.FKRestrict:
+		return r.checkParent(k, keys, bad)
+	}
+	if err := r.keyAction(k, action, keys, ev); err != nil || action != catalog.FKSetDefault {
+		return err
+	}
+	// A row whose default is what it had is not checked as one that has changed.
+	return r.checkAbsent(k, keys, bad)
+}
+
+// checkAbsent is checkParent for the keys that the parent does not have again.
+func (r *run) checkAbsent(k *foreignKey, keys keySet, bad *offence) error {
+	if err := r.forgetPresent(k, keys); err != nil {
+		return err
+	}
+	return r.checkParent(k, keys, bad)
+}
+
+// forgetPresent leaves out the keys that the parent has after all.
+func (r *run) forgetPresent(k *foreignKey, keys keySet) error {
+	for key := range keys.at {
+		ok, err := r.parentHas(k, []byte(key))
+		if err != nil {
+			return err
+		}
+		if ok {
+			delete(keys.at, key)
+		}
+	}
+	return nil
+}
+
+// checkParent notes in bad the first row whose key is gone but referenced.
+func (r *run) checkParent(k *foreignKey, keys keySet, bad *offence) error {
+	if len(keys.at) == 0 {
+		return nil
+	}
+	first := -1
+	if err := r.referencing(k, keys, func(_ *vec.Chunk, _, key int, _ int64) {
+		if first < 0 || key < first {
+			first = key
+		}
+	}); err != nil {
+		return err
+	}
+	if first >= 0 {
+		bad.note(first, k.referenced(keys.rows, first))
+	}
+	return nil
+}
+
+// referencing calls f for the rows of the child that reference keys, as the
+// transaction sees them by now, with their weights.
+func (r *run) referencing(k *foreignKey, keys keySet, f func(c *vec.Chunk, i, key int, n int64)) error {
+	var net map[string]int64
+	own := r.written(k.child.OID)
+	if own != nil {
+		if own.revision != k.child.Revision {
+			return errConflict
+		}
+		net = netRows(own.rows)
+	}
+	width := len(k.child.Columns)
+	err := k.scanChild(r.cat, r.snap, keys, r.s.eng.cfg.ChunkRows, r.s.eng.indexComplete, func(c *vec.Chunk, i, key int) error {
+		n := c.Weight(i)
+		if own != nil {
+			row := string(vec.AppendRow(nil, columns(c, 0, width), nil, i))
+			if d := net[row]; d < 0 {
+				take := min(n, -d)
+				net[row], n = d+take, n-take
+			}
+		}
+		if n > 0 {
+			f(c, i, key, n)
+		}
+		return canceled(r.ctx)
+	})
+	if err != nil || own == nil {
+		return err
+	}
+	for i := range own.rows.Rows {
+		row := string(vec.AppendRow(nil, own.rows, nil, i))
+		n := net[row]
+		if n <= 0 {
+			continue
+		}
+		net[row] = 0
+		key, st, err := k.childKey(nil, own.rows, i)
+		if err != nil {
+			return err
+		}
+		if at, ok := keys.at[string(key)]; ok && st == refKey {
+			f(own.rows, i, at, n)
+		}
+	}
+	return nil
+}
+
+// keyAction deletes or changes the rows that reference keys.
+func (r *run) keyAction(k *foreignKey, action catalog.FKAction, keys keySet, ev keyEvent) error {
+	old := vec.NewChunk(columnTypes(k.child.Columns), 16)
+	var at []int // the row of the parent that each referenced
+	err := r.referencing(k, keys, func(c *vec.Chunk, i, key int, n int64) {
+		old.AppendFrom(columns(c, 0, len(old.Cols)), i, n)
+		at = append(at, key)
+	})
+	if err != nil || old.Rows == 0 {
+		return err
+	}
+	w, err := r.staged(k.child)
+	if err != nil {
+		return err
+	}
+	if action == catalog.FKCascade && ev.fresh == nil {
+		for i := range old.Rows {
+			if err := w.add(old, i, -old.Weight(i)); err != nil {
+				return err
+			}
+		}
+		r.noteKeys(k.child, old, nil)
+		return nil
+	}
+	m, fresh, err := r.actedRows(k, action, old, at, ev)
+	if err != nil {
+		return err
+	}
+	if err := m.check(fresh); err != nil {
+		return err
+	}
+	return m.replace(w, old, fresh)
+}
+
+// actedRows are what the rows old of the child become.
+func (r *run) actedRows(k *foreignKey, action catalog.FKAction, old *vec.Chunk, at []int, ev keyEvent) (*modify, *vec.Chunk, error) {
+	numbers := k.Columns
+	if ev.fresh == nil && k.SetColumns != nil {
+		numbers = k.SetColumns
+	}
+	cols := catalog.ColumnPositions(k.child.Columns, numbers)
+	both := &vec.Chunk{Rows: old.Rows, Cols: append([]vec.Vector(nil), old.Cols...), Diff: old.Diff}
+	var as []types.T
+	if action == catalog.FKCascade {
+		as = []types.T{}
+		for _, p := range catalog.ColumnPositions(k.parent.Columns, k.RefColumns) {
+			v := vec.New(k.parent.Columns[p].Type, old.Rows)
+			for _, i := range at {
+				v.AppendFrom(ev.fresh.Cols[p], i)
+			}
+			both.Cols, as = append(both.Cols, v), append(as, k.parent.Columns[p].Type)
+		}
+	}
+	pl := &planner.Planner{Cat: r.cat, Session: &r.s.expr}
+	rules, err := pl.BindKeyAction(k.child, cols, as, action == catalog.FKSetDefault)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &modify{r: r, d: rules.Mutation, ec: &expr.Ctx{Session: &r.s.expr}, nc: len(k.child.Columns)}
+	fresh := vec.NewChunk(old.Types(), old.Rows)
+	for c, e := range rules.Set {
+		v := old.Cols[c]
+		if e != nil {
+			if v, err = m.eval(e, both); err != nil {
+				return nil, nil, err
+			}
+		}
+		fresh.Cols[c].AppendRange(v, 0, old.Rows)
+	}
+	fresh.Rows, fresh.Diff = old.Rows, append([]int64(nil), old.Diff...)
+	return m, fresh, nil
+}
+
+// postpones reports whether the checks of a foreign key wait for the end of the
+// transaction.
+func (s *Session) postpones(fk *catalog.ForeignKey) bool {
+	if !fk.Deferrable {
+		return false
+	}
+	if v, ok := s.tx.deferred[fk.OID]; ok {
+		return v
+	}
+	if s.tx.deferAll != nil {
+		return *s.tx.deferAll
+	}
+	return fk.Deferred
+}
+
+// postpone takes note that a foreign key is to be checked later.
+func (s *Session) postpone(fk *catalog.ForeignKey) {
+	if s.tx.postponed == nil {
+		s.tx.postponed = map[uint32]bool{}
+	}
+	s.tx.postponed[fk.OID] = true
+}
+
+// checkPostponed checks what the transaction has made of the rows that foreign keys
+// concern whose checks have been put off: all of them, or those that due allows.
+func (r *run) checkPostponed(due func(*catalog.ForeignKey) bool) error {
+	for _, oid := range sortedKeys(r.s.tx.postponed) {
+		t, fk := findForeignKey(r.cat, oid)
+		if fk == nil || !due(fk) {
+			continue
+		}
+		k, err := r.foreign(t, fk)
+		if err != nil {
+			return err
+		}
+		if err := r.checkWhole(k); err != nil {
+			return err
+		}
+		delete(r.s.tx.postponed, oid)
+	}
+	return nil
+}
+
+// findForeignKey finds a foreign key by its OID; nil: there is none.
+func findForeignKey(snap *catalog.Snapshot, oid uint32) (*catalog.Table, *catalog.ForeignKey) {
+	for _, t := range catalog.All[*catalog.Table](snap) {
+		for i := range t.ForeignKeys {
+			if t.ForeignKeys[i].OID == oid {
+				return t, &t.ForeignKeys[i]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// checkWhole checks a foreign key over all that the transaction has changed.
+func (r *run) checkWhole(k *foreignKey) error {
+	if w := r.written(k.child.OID); w != nil {
+		added, err := k.netChild(w.rows)
+		if err != nil {
+			return err
+		}
+		for _, key := range sortedKeyNames(added) {
+			if d := added[key]; d.n > 0 {
+				st := refState(key[0])
+				if ok, err := r.childHolds(k, []byte(key[1:]), st, w.rows, d.row); err != nil {
+					return err
+				} else if !ok {
+					return k.missing(st, w.rows, d.row)
+				}
+			}
+		}
+	}
+	w := r.written(k.parent.OID)
+	if w == nil {
+		return nil
+	}
+	keys := keySet{at: map[string]int{}, rows: w.rows}
+	for key, d := range k.netParent(w.rows) {
+		if d.n < 0 {
+			keys.at[key] = d.row
+		}
+	}
+	var bad offence
+	if err := r.checkAbsent(k, keys, &bad); err != nil {
+		return err
+	}
+	return bad.err
+}
+
+// keyDelta is how much oftener a key is there, and a row that has it: one that came,
+// if any did.
+type keyDelta struct {
+	n   int64
+	row int
+}
+
+func (d *keyDelta) add(n int64, row int) {
+	if d.n += n; n > 0 || d.row < 0 {
+		d.row = row
+	}
+}
+
+// netChild sums up what changes of the child make of the keys that it references.
+// Before each key stands a byte with its refState.
+func (k *foreignKey) netChild(c *vec.Chunk) (map[string]*keyDelta, error) {
+	out := map[string]*keyDelta{}
+	var buf []byte
+	for i := range c.Rows {
+		key, st, err := k.childKey(append(buf[:0], 0), c, i)
+		if buf = key; err != nil {
+			return nil, err
+		}
+		if st == refNone {
+			continue
+		}
+		if key[0] = byte(st); st != refKey {
+			key = vec.AppendRow(key[:1], c, nil, i)
+		}
+		d := out[string(key)]
+		if d == nil {
+			d = &keyDelta{row: -1}
+			out[string(key)] = d
+		}
+		d.add(c.Weight(i), i)
+	}
+	return out, nil
+}
+
+// netParent sums up what changes of the parent make of its keys.
+func (k *foreignKey) netParent(c *vec.Chunk) map[string]*keyDelta {
+	out := map[string]*keyDelta{}
+	for i := range c.Rows {
+		key, ok := k.parentKey(nil, c, i)
+		if !ok {
+			continue
+		}
+		d := out[string(key)]
+		if d == nil {
+			d = &keyDelta{row: -1}
+			out[string(key)] = d
+		}
+		d.add(c.Weight(i), i)
+	}
+	return out
+}
+
+// sortedKeyNames orders keys by the rows that have them.
+func sortedKeyNames(m map[string]*keyDelta) []string {
+	byRow := map[string]int{}
+	for key, d := range m {
+		byRow[key] = d.row
+	}
+	return namesByValue(byRow)
+}
+
+// settlePostponed checks, before a commit, what has been put off until then.
+func (s *Session) settlePostponed(r *run) error {
+	err := r.checkPostponed(func(*catalog.ForeignKey) bool { return true })
+	if errors.Is(err, errConflict) && !s.tx.alone {
+		return conflictError(err)
+	}
+	return err
+}
+
+// setConstraints runs SET CONSTRAINTS.
+func (s *Session) setConstraints(r *run, names []*catalog.ForeignKey, all, deferred bool) error {
+	if all {
+		s.tx.deferAll, s.tx.deferred = &deferred, nil
+	}
+	for _, fk := range names {
+		if deferred && !fk.Deferrable {
+			return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" is not deferrable", fk.Name)
+		}
+		if s.tx.deferred == nil {
+			s.tx.deferred = map[uint32]bool{}
+		}
+		s.tx.deferred[fk.OID] = deferred
+	}
+	if deferred {
+		return nil
+	}
+	return r.checkPostponed(func(fk *catalog.ForeignKey) bool { return !s.postpones(fk) })
+}
