@@ -48,7 +48,11 @@ func infoTableDefs() []def {
 		{"information_schema.tables", "table_catalog table_schema table_name table_type is_insertable_into is_typed", func(c *Context, r *rows) {
 			kinds := map[byte]string{'r': "BASE TABLE", 'v': "VIEW", 'f': "FOREIGN"}
 			for _, x := range infoRels(c.Snapshot) {
-				r.add(database(c), x.Schema, x.Name, kinds[x.kind], yesNo(insertable(x)), "NO")
+				kind := kinds[x.kind]
+				if x.kind == 'r' && IsTemp(x.Schema) {
+					kind = "LOCAL TEMPORARY"
+				}
+				r.add(database(c), x.Schema, x.Name, kind, yesNo(insertable(x)), "NO")
 			}
 		}},
 		{"information_schema.columns", "table_catalog table_schema table_name column_name ordinal_position column_default is_nullable " +

@@ -304,15 +304,23 @@ func fillClass(c *Context, r *rows) {
 			checks = len(t.Checks)
 		}
 		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), RoleOID(x.Owner), am, x.OID, tuples(stats, x.OID),
-			indexed[x.OID], "p", x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident)
+			indexed[x.OID], persistence(x.Schema), x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident)
 	}
 	for _, t := range composites(s) {
 		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), RoleOID(t.Owner), 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n")
 	}
 	for _, x := range ix {
 		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), RoleOID(x.table.Owner), amBtree, x.oid,
-			tuples(stats, x.table.OID), false, "p", "i", len(x.keys)+len(x.include), 0, false, false, true, "n")
+			tuples(stats, x.table.OID), false, persistence(x.table.Schema), "i", len(x.keys)+len(x.include), 0, false, false, true, "n")
 	}
+}
+
+// persistence is relpersistence.
+func persistence(schema string) string {
+	if IsTemp(schema) {
+		return "t"
+	}
+	return "p"
 }
 
 // hasForeignKeys reports whether a table has foreign keys or is referenced by some,

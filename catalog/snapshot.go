@@ -172,6 +172,9 @@ func (s *Snapshot) EffectivePath(path []string) []string {
 	for _, p := range path {
 		named = named || p == "pg_catalog"
 	}
+	if len(path) > 0 && IsTemp(path[0]) {
+		out, path = append(out, path[0]), path[1:]
+	}
 	if !named {
 		out = append(out, "pg_catalog")
 	}
@@ -186,6 +189,10 @@ func (s *Snapshot) EffectivePath(path []string) []string {
 // Lookup finds a relation by name; an empty schema searches path. It returns nil
 // when there is none.
 func (s *Snapshot) Lookup(schema, name string, path []string) Object {
+	if schema == TempSchema {
+		schema = tempIn(path)
+		return s.Get(schema, name)
+	}
 	if schema != "" {
 		return s.Get(schema, name)
 	}
@@ -229,7 +236,7 @@ func (s *Snapshot) CreationSchema(schema string, path []string) (string, error) 
 		return schema, nil
 	}
 	for _, p := range path {
-		if p != "pg_catalog" && s.Schema(p) != nil {
+		if p != "pg_catalog" && !IsTemp(p) && s.Schema(p) != nil {
 			return p, nil
 		}
 	}

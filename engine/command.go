@@ -140,6 +140,9 @@ func (s *Session) settingCommand(st sql.Stmt) commandFunc {
 	}
 	what := strings.ToUpper(st.(*sql.Discard).What)
 	return tagged("DISCARD "+what, func(context.Context) error {
+		if what == "TEMP" || what == "ALL" && !s.tx.block {
+			s.dropTemporary()
+		}
 		if what == "SEQUENCES" || what == "ALL" && !s.tx.block {
 			s.given = given{}
 		}

@@ -161,7 +161,7 @@ func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
 			return nil, "", err
 		}
 		if s.tx.alone {
-			return nil, tag, conflictError(s.flushWrites(ctx))
+			return nil, tag, conflictError(s.flushWrites(ctx, true))
 		}
 		return nil, tag, nil
 	}

@@ -25,7 +25,7 @@ func (s *Session) ddlCommand(p *prepared) error {
 		if s.tx.readOnly {
 			return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
 		}
-		if err := s.flushWrites(ctx); err != nil {
+		if err := s.flushWrites(ctx, false); err != nil {
 			return err
 		}
 		if st, ok := p.st.Stmt.(*sql.Truncate); ok {
@@ -35,6 +35,9 @@ func (s *Session) ddlCommand(p *prepared) error {
 		defer s.eng.ddl.Unlock()
 		if s.eng.ctx.Err() != nil {
 			return shuttingDown()
+		}
+		if err := s.makeTemporary(p.st.Stmt); err != nil {
+			return err
 		}
 		return f(ctx, s.planner(p.st, nil))
 	})
@@ -165,6 +168,7 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	if err := s.eng.changeCatalog(&state.Commit{}, changes...); err != nil {
 		return err
 	}
+	s.keepOnCommit(t.OID, st.OnCommit)
 	return s.eng.startTable(t, made.Indexes)
 }
 
@@ -186,9 +190,6 @@ func (e *Engine) startTable(t *catalog.Table, indexes []*catalog.Index) error {
 
 // createTableAs makes the table of a query's columns and inserts its rows.
 func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateTable) error {
-	if st.Temp {
-		return pgerr.Unsupported("a temporary table", "Create a table, and drop it when you are done.")
-	}
 	q, err := pl.PlanQuery(st.Query)
 	if err != nil {
 		return err
@@ -223,6 +224,7 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 	if err := s.eng.changeCatalog(c, catalog.Change{Create: t}); err != nil {
 		return err
 	}
+	s.keepOnCommit(t.OID, st.OnCommit)
 	g := s.eng.addTable(t.OID)
 	go g.run()
 	return nil
@@ -292,6 +294,9 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 		return err
 	}
 	v.Definition = src.Text
+	if err := s.temporaryView(v, st); err != nil {
+		return err
+	}
 	if _, err := s.place(&v.Head, false); err != nil {
 		return err
 	}
@@ -363,11 +368,15 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 			return pgerr.Unsupported("a materialized view on an error table", "Query the error table itself.")
 		}
 	}
+	if s.usesTemporary(v.DependsOn) {
+		return pgerr.New(pgerr.FeatureNotSupported, "materialized views must not use temporary tables or views").
+			WithHint("A materialized view outlives the session. Create the tables it reads without TEMPORARY.")
+	}
 	onError, err := jobOptions(v.Options)
 	if err != nil {
 		return err
 	}
-	v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze(onError, v.DependsOn)
+	v.SearchPath, v.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze(onError, v.DependsOn)
 	indexes, err := s.usedIndexes(v)
 	if err != nil {
 		return err
@@ -407,7 +416,10 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err != nil {
 		return err
 	}
-	o.SearchPath, o.Settings = s.expr.SearchPath, s.freeze(onError, o.DependsOn)
+	if s.usesTemporary(append(slices.Clone(o.DependsOn), o.Input)) {
+		return pgerr.Unsupported("a sink of temporary tables or views", "A sink outlives the session. Create the tables it reads without TEMPORARY.")
+	}
+	o.SearchPath, o.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze(onError, o.DependsOn)
 	if err := s.sinkKey(o); err != nil {
 		return err
 	}

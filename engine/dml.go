@@ -107,7 +107,7 @@ func (s *Session) writeOnce(ctx context.Context, plan func() (writing, []types.T
 	}
 	ret, n, err := s.tryWriting(ctx, w)
 	if err == nil && s.tx.alone {
-		err = s.flushWrites(ctx)
+		err = s.flushWrites(ctx, true)
 	}
 	return ret, n, err
 }

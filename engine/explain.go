@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -95,14 +96,14 @@ func (x *explanation) plan(st sql.Stmt) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.SearchPath, v.Settings = s.expr.SearchPath, s.freeze("dead_letter", v.DependsOn)
+		v.SearchPath, v.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze("dead_letter", v.DependsOn)
 		return streamRoot(s.eng.streamOf(s.eng.cat.Current(), v))
 	case *sql.CreateSink:
 		o, err := pl.BindCreateSink(st)
 		if err != nil {
 			return nil, err
 		}
-		o.SearchPath, o.Settings = s.expr.SearchPath, s.freeze("dead_letter", o.DependsOn)
+		o.SearchPath, o.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze("dead_letter", o.DependsOn)
 		return streamRoot(s.eng.streamOf(s.eng.cat.Current(), o))
 	case *sql.RunningView:
 		v, err := s.resolveMatView(s.eng.cat.Current(), st.Name)

@@ -76,7 +76,7 @@ func (c *planCache) find(cat *catalog.Catalog, key []byte) (*cachedPlan, *catalo
 func (s *Session) planKey() []byte {
 	if len(s.planState) == 0 {
 		h := sha256.New()
-		for _, v := range append([]string{s.user, s.database}, s.planSettings()...) {
+		for _, v := range append([]string{s.user, s.database, s.temp.schema}, s.planSettings()...) {
 			h.Write([]byte(v))
 			h.Write([]byte{0})
 		}

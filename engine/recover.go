@@ -30,6 +30,9 @@ func (e *Engine) recover() error {
 	if err := e.dropUnfinished(); err != nil {
 		return err
 	}
+	if err := e.dropLeftTemporary(); err != nil {
+		return err
+	}
 	e.cat.Current().Objects(func(o catalog.Object) {
 		if t, ok := o.(*catalog.Table); ok && !e.cat.Current().Builtin(t.OID) {
 			e.addTable(t.OID)

@@ -12,9 +12,6 @@ import (
 )
 
 func (s *Session) createSequence(pl *planner.Planner, st *sql.CreateSequence) error {
-	if st.Temp {
-		return pgerr.Unsupported("a temporary sequence", "Create a sequence, and drop it when you are done.")
-	}
 	q := &catalog.Sequence{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}, Type: types.TInt8}
 	if skip, err := s.place(&q.Head, st.IfNotExists); skip || err != nil {
 		return err

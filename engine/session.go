@@ -21,6 +21,8 @@ type Session struct {
 	initial map[string]string
 	expr    expr.Session
 	tx      transaction
+	temp    temporary
+	hushed  bool // notices are kept back
 	cursors map[string]*cursor
 	given   given
 	started time.Time
@@ -96,6 +98,7 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 // Close implements wire.Session.
 func (s *Session) Close() {
 	s.abort()
+	s.dropTemporary()
 	s.eng.mu.Lock()
 	delete(s.eng.sessions, s.expr.BackendPID)
 	s.eng.mu.Unlock()
@@ -142,7 +145,7 @@ func endsBlock(st sql.Stmt) bool {
 }
 
 func (s *Session) notice(severity string, n *pgerr.Error) {
-	if severityRank(severity) >= severityRank(s.values["client_min_messages"]) {
+	if !s.hushed && severityRank(severity) >= severityRank(s.values["client_min_messages"]) {
 		s.client.Notice(severity, n)
 	}
 }

@@ -364,6 +364,7 @@ func (s *Session) refresh(key, value string) error {
 		s.timeout = msDuration(ms)
 	case "search_path":
 		s.expr.SearchPath = s.parseSearchPath(value)
+		s.findTemporary()
 	}
 	return nil
 }

@@ -79,8 +79,8 @@ func (s *Session) TxStatus() byte {
 	return 'I'
 }
 
-// flushWrites commits what has been written so far.
-func (s *Session) flushWrites(ctx context.Context) error {
+// flushWrites commits what has been written so far; last: the transaction ends.
+func (s *Session) flushWrites(ctx context.Context, last bool) error {
 	if len(s.tx.writes) == 0 {
 		return nil
 	}
@@ -92,7 +92,11 @@ func (s *Session) flushWrites(ctx context.Context) error {
 		}
 	}
 	w := &write{}
-	for _, t := range s.tx.writes {
+	ws := s.tx.writes
+	if last {
+		ws = s.emptied(ws)
+	}
+	for _, t := range ws {
 		if t.rows.Rows > 0 {
 			w.tables = append(w.tables, *t)
 		}
@@ -107,7 +111,10 @@ func (s *Session) flushWrites(ctx context.Context) error {
 
 // commit ends the transaction with its writes durable and visible.
 func (s *Session) commit(ctx context.Context) error {
-	err := s.flushWrites(ctx)
+	err := s.flushWrites(ctx, true)
+	if err == nil {
+		err = s.transactionDone(ctx, true)
+	}
 	if err != nil {
 		s.abort()
 		return err
@@ -126,6 +133,11 @@ func (s *Session) abort() {
 	for k, v := range s.tx.saved {
 		if d := settings[k]; d != nil {
 			_ = s.assign(d, v)
+		}
+	}
+	if len(s.temp.commit) > 0 {
+		if err := s.transactionDone(context.Background(), false); err != nil {
+			s.eng.log.Error("a temporary table was not dropped", "err", err)
 		}
 	}
 	s.end()

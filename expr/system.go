@@ -79,10 +79,17 @@ func strDatums(ss []string) []types.Datum {
 
 func searchPath(s *Session, implicit bool) []string {
 	var out []string
+	path := s.SearchPath
+	if len(path) > 0 && strings.HasPrefix(path[0], "pg_temp_") { // of temporary objects
+		if implicit {
+			out = append(out, path[0])
+		}
+		path = path[1:]
+	}
 	if implicit {
 		out = append(out, "pg_catalog")
 	}
-	for _, p := range s.SearchPath {
+	for _, p := range path {
 		if p == "$user" || p == `"$user"` {
 			continue
 		}

@@ -51,13 +51,20 @@ func fixedFuncs() []*Func {
 	no := func(name string, args []types.T) { out = append(out, fixed(name, args, tBool, false)) }
 	no("pg_relation_is_publishable", ts(types.TRegclass))
 	no("pg_is_in_recovery", nil)
-	no("pg_is_other_temp_schema", ts(tOid))
 	no("pg_is_wal_replay_paused", nil)
 	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_tuples_inserted", "pg_stat_get_live_tuples"} {
 		out = append(out, fixed(name, ts(tOid), tI8, int64(0)))
 	}
 	out = append(out, fixed("pg_client_encoding", nil, tName, "UTF8"),
-		fixed("pg_my_temp_schema", nil, tOid, int64(0)), fixed("pg_jit_available", nil, tBool, false))
+		stable(safe(fn("pg_my_temp_schema", nil, tOid, func(r *row) error { return r.putI8(int64(tempSchema(r.c.session()))) }))),
+		stable(safe(fn("pg_is_other_temp_schema", ts(tOid), tBool, func(r *row) error {
+			s := r.c.session()
+			if s.Catalog == nil || uint32(r.i8(0)) == tempSchema(s) {
+				return r.putBool(false)
+			}
+			name, ok := s.Catalog.NamespaceName(uint32(r.i8(0)))
+			return r.putBool(ok && strings.HasPrefix(name, "pg_temp_"))
+		}))), fixed("pg_jit_available", nil, tBool, false))
 	return append(out, lockFuncs()...)
 }
 
@@ -180,4 +187,14 @@ func catalogFuncs() []*Func {
 		return pgerr.New(pgerr.InvalidParameterValue, "invalid fork name").WithHint("Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\".")
 	}))
 	return out
+}
+
+// tempSchema is the OID of the schema of the session's temporary objects; 0: it has
+// none.
+func tempSchema(s *Session) uint32 {
+	if s.Catalog == nil || len(s.SearchPath) == 0 || !strings.HasPrefix(s.SearchPath[0], "pg_temp_") {
+		return 0
+	}
+	oid, _ := s.Catalog.NamespaceOID(s.SearchPath[0])
+	return oid
 }

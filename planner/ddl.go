@@ -40,9 +40,6 @@ type NewTable struct {
 // the connector.
 func (p *Planner) BindCreateTable(s *sql.CreateTable) (*NewTable, error) {
 	b := p.newBinder(false)
-	if s.Temp {
-		return nil, b.unsupported(s, "a temporary table", "Create a table, and drop it when you are done.")
-	}
 	h, err := b.head(s.Name)
 	if err != nil {
 		return nil, err

@@ -95,6 +95,10 @@ func (r *relationBinder) referenced(n sql.Name) (t *catalog.Table, own bool, err
 		return nil, false, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
 	case !ok:
 		return nil, false, pgerr.New(pgerr.WrongObjectType, "referenced relation \"%s\" is not a table", o.Header().Name)
+	case catalog.IsTemp(r.schema) && !catalog.IsTemp(t.Schema):
+		return nil, false, pgerr.New(pgerr.InvalidTableDefinition, "constraints on temporary tables may reference only temporary tables")
+	case !catalog.IsTemp(r.schema) && catalog.IsTemp(t.Schema):
+		return nil, false, pgerr.New(pgerr.InvalidTableDefinition, "constraints on permanent tables may reference only permanent tables")
 	case r.altered != nil && t.OID == r.altered.OID:
 		c := *r.altered
 		c.Columns = r.columns

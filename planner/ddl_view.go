@@ -29,9 +29,6 @@ func modifies(q *sql.Select) bool {
 // BindCreateView makes the catalog object of CREATE VIEW.
 func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	b := p.newBinder(false)
-	if s.Temp {
-		return nil, b.unsupported(s, "a temporary view", "Create a view, or use WITH.")
-	}
 	h, err := b.head(s.Name)
 	if err != nil {
 		return nil, err
@@ -56,7 +53,7 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 		return nil, err
 	}
 	return &catalog.View{Head: h, Query: query, Text: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(cols),
-		DependsOn: b.dependencies(), SearchPath: b.searchPath()}, nil
+		DependsOn: b.dependencies(), SearchPath: b.lastingPath()}, nil
 }
 
 // BindCreateMaterializedView makes the catalog object of CREATE MATERIALIZED VIEW
@@ -87,7 +84,7 @@ func (p *Planner) BindCreateMaterializedView(s *sql.CreateMaterializedView) (*ca
 		return nil, err
 	}
 	return &catalog.MatView{Head: h, Query: query, Text: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(st.Columns), Key: st.Key,
-		AppendOnly: st.AppendOnly, DependsOn: st.Deps, Options: options(s.Options), SearchPath: b.searchPath()}, nil
+		AppendOnly: st.AppendOnly, DependsOn: st.Deps, Options: options(s.Options), SearchPath: b.lastingPath()}, nil
 }
 
 // PlanMatView plans the dataflow of a materialized view in the catalog.
@@ -129,7 +126,7 @@ func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &catalog.Sink{Head: h, Text: s.QueryText, Definition: sql.Format(s), Connector: connectorOf(s.Options, s.Format), SearchPath: b.searchPath()}
+	out := &catalog.Sink{Head: h, Text: s.QueryText, Definition: sql.Format(s), Connector: connectorOf(s.Options, s.Format), SearchPath: b.lastingPath()}
 	q := s.Query
 	if s.From != nil {
 		rel, err := b.relation(*s.From, *s.From)

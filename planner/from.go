@@ -225,6 +225,9 @@ func (b *binder) relation(name sql.Name, at sql.Node) (catalog.Relation, error) 
 	if err != nil {
 		return nil, b.placed(err, at)
 	}
+	if sch := o.Header().Schema; catalog.IsTemp(sch) && b.p.Session != nil && b.path == nil && !slices.Contains(b.p.Session.SearchPath, sch) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cannot access temporary tables of other sessions")
+	}
 	rel, ok := o.(catalog.Relation)
 	if !ok {
 		err := pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", name.Name).

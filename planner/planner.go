@@ -249,6 +249,9 @@ func (b *binder) searchPath() []string {
 	return []string{"public"}
 }
 
+// lastingPath is the search path that a new object keeps.
+func (b *binder) lastingPath() []string { return catalog.LastingPath(b.searchPath()) }
+
 func (b *binder) dependencies() []uint32 {
 	out := make([]uint32, 0, len(b.deps))
 	for d := range b.deps {
