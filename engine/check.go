@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -150,11 +151,21 @@ func (r *run) oneTree(v *catalog.MatView) (plan.Node, error) {
 	}), nil
 }
 
+// clockOf returns the time that the clocks of a view tell in the run's snapshot.
+func (r *run) clockOf(v *catalog.MatView) int64 {
+	b, ok, err := r.snap.MetaGet(clockKey(catalog.StoreID(v)))
+	if err != nil || !ok || len(b) != 8 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}
+
 // recompute counts what the query yields, and the rows it fails on, as expected.
 func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
 	var row []byte
 	job := jobName(v)
 	b := &exec.BuildCtx{
+		Now:       r.clockOf(v),
 		Expr:      &expr.Ctx{Session: r.s.eng.frozenSession(v.SearchPath, v.Settings)},
 		ChunkRows: r.s.eng.cfg.ChunkRows,
 		Interrupt: func() error { return canceled(r.ctx) },

@@ -54,7 +54,8 @@ type Config struct {
 	// Version is shown by version().
 	Version string
 
-	fs vfs.FS // of tests; nil: the system's
+	fs  vfs.FS       // of tests; nil: the system's
+	now func() int64 // of tests, µs since 2000-01-01 UTC; nil: the system's
 }
 
 // Engine is a whole server but for the protocol. Its methods are safe for
@@ -126,6 +127,9 @@ func Open(cfg Config) (*Engine, error) {
 	}
 	if cfg.CaptureBytes <= 0 {
 		cfg.CaptureBytes = 256 << 20
+	}
+	if cfg.now == nil {
+		cfg.now = nowMicros
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -405,6 +409,10 @@ func (e *Engine) mergeGraphs(a, b *graph) error {
 func offsetKey(job uint32, rest string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte("offset/"), job), rest...)
 }
+
+// clockKey goes with the offsets: both say how far the inputs of a job are.
+func clockKey(job uint32) []byte { return offsetKey(job, "clock") }
+
 func startedKey(job uint32) []byte { return binary.BigEndian.AppendUint32([]byte("started/"), job) }
 func failedKey(job uint32) []byte  { return binary.BigEndian.AppendUint32([]byte("failed/"), job) }
 

@@ -42,7 +42,7 @@ func cut(root plan.Node, parallelism int) []*fragment {
 				f.leaves = append(f.leaves, n)
 				return
 			case *plan.Values, *plan.TableFunc:
-				constant = true
+				constant = true // a Clock is not: it may stand beside every part of another input
 			}
 			for _, c := range n.Children() {
 				walk(c)

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +54,7 @@ type graph struct {
 	lastSeal    time.Duration   // from its barrier to the last task's seal
 	seals       []time.Duration // the recent ones
 	epoch       types.Epoch
+	now         int64 // the time of the last epoch; never goes back
 }
 
 // tableNode is a table's change stream.
@@ -136,22 +139,27 @@ func (g *graph) pause(d time.Duration) {
 	}
 }
 
-// interval is the time to the next barrier of a graph with sources. It keeps
-// commits below a tenth of the time, if not just one of them was slow.
+// tick is the least time between two epochs of a graph whose only reason for them
+// is that time passes.
+const tick = time.Second
+
+// interval is the time to the next barrier of a graph with sources or clocks. It
+// keeps commits below a tenth of the time, if not just one of them was slow.
 func (g *graph) interval() (time.Duration, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	slowest := min(10*min(g.priorCommit, g.lastCommit), 30*time.Second)
+	ticks := false
 	for _, j := range g.jobs {
 		if j.isHalted() || j.err() != nil {
 			continue
 		}
-		for _, t := range j.tasks {
-			if t.control != nil {
-				return max(g.eng.cfg.BarrierInterval, min(10*min(g.priorCommit, g.lastCommit), 30*time.Second)), true
-			}
+		if len(j.readers) > 0 || !j.clock && slices.ContainsFunc(j.tasks, func(t *jobTask) bool { return t.control != nil }) {
+			return max(g.eng.cfg.BarrierInterval, slowest), true
 		}
+		ticks = ticks || j.clock
 	}
-	return 0, false
+	return max(min(tick, 5*g.eng.cfg.BarrierInterval), slowest), ticks
 }
 
 func (g *graph) kick() { signal(g.wake) }
@@ -279,7 +287,8 @@ func (g *graph) purge() {
 // begin sends the pending writes and a barrier down the graph.
 func (g *graph) begin(ws []*write, pause bool) *epochRun {
 	epoch := g.eng.nextEpoch()
-	ep := &epochRun{bar: &exec.Barrier{Epoch: epoch, Pause: pause}, commit: &state.Commit{Epoch: epoch}}
+	g.now = max(g.now, g.eng.cfg.now())
+	ep := &epochRun{bar: &exec.Barrier{Epoch: epoch, Now: g.now, Pause: pause}, commit: &state.Commit{Epoch: epoch}}
 	ep.writes = g.apply(ws, ep.commit)
 	for _, t := range g.tables {
 		_ = t.fan.Barrier(ep.bar)
@@ -377,6 +386,7 @@ func (g *graph) commit(ep *epochRun) error {
 	defer g.commitMu.Unlock()
 	c := ep.commit
 	failed := g.gather(ep.parts, c)
+	g.noteTime(ep)
 	do := func() error { return g.eng.commit(c) }
 	if t := ep.turn; t != nil {
 		x, inner := t.extra, do
@@ -463,6 +473,15 @@ func (g *graph) gather(parts []*contribution, c *state.Commit) (failed []*job) {
 		}
 	}
 	return failed
+}
+
+// noteTime commits what time the clocks of jobs tell.
+func (g *graph) noteTime(ep *epochRun) {
+	for _, j := range g.jobs {
+		if j.clock && !j.gone.Load() && j.err() == nil {
+			ep.commit.Meta = append(ep.commit.Meta, state.KV{Key: clockKey(j.store), Val: binary.BigEndian.AppendUint64(nil, uint64(ep.bar.Now))})
+		}
+	}
 }
 
 // spreadFailures fails every job that reads a failed one: it has missed changes.

@@ -35,6 +35,7 @@ type job struct {
 	rels    []uint32            // tables, views and indexes read
 	stored  *storedReads        // nil: nothing is looked up
 	looked  map[*plan.Scan]bool // scans whose rows are looked up
+	clock   bool                // the plan tells the time
 
 	// print is the fingerprint of the plan that the state belongs to.
 	print []byte
@@ -120,6 +121,11 @@ func (e *Engine) newJob(id uint32, name string, root plan.Node, par int, s *expr
 	j.label.Store(&name)
 	j.frags = cut(root, par)
 	j.print = fingerprint(root, par)
+	plan.Walk(root, func(n plan.Node) bool {
+		_, ok := n.(*plan.Clock)
+		j.clock = j.clock || ok
+		return true
+	})
 	seen := map[uint32]bool{}
 	scans(root, func(s *plan.Scan) {
 		if (s.Kind == plan.RelTable || s.Kind == plan.RelView) && !seen[s.Rel] {

@@ -48,6 +48,9 @@ type BuildCtx struct {
 	RunSub func(n plan.Node, emit Emit) error
 	// Interrupt, when not nil, is asked between chunks; its error ends the query.
 	Interrupt func() error
+	// Now is the time that a Clock tells, µs since 2000-01-01 UTC. The driver of a
+	// stream sets it before each Seal, and never back.
+	Now int64
 	// ChunkRows is the number of rows of a full output chunk; 0: vec.MaxRows.
 	ChunkRows int
 	// Check makes every edge assert its chunks and spoil them after use; for tests.
@@ -235,6 +238,8 @@ func newOperator(p plan.Node, b *opBase) (Operator, error) {
 		return nil, nil
 	case *plan.Values:
 		return newValues(p, b)
+	case *plan.Clock:
+		return newClock(p, b)
 	case *plan.TableFunc:
 		return newTableFunc(p, b)
 	case *plan.Upsert:
@@ -388,6 +393,9 @@ func (t *Tree) Seal(e types.Epoch) error {
 	}
 	return nil
 }
+
+// SetNow tells the time that clocks show from the next Seal on.
+func (t *Tree) SetNow(micros int64) { t.ctx.Now = micros }
 
 // Save writes the state that changed since the last Save, operator by operator.
 func (t *Tree) Save(w func(op int) StateWriter) error {

@@ -17,6 +17,9 @@ var ErrStopped = errors.New("exec: the receiving task has stopped")
 // all its producers.
 type Barrier struct {
 	Epoch types.Epoch
+	// Now is the time of the epoch's end, µs since 2000-01-01 UTC: the current time
+	// of everything in it.
+	Now int64
 	// Pause makes source tasks stop reading until Resume, so that the graph is
 	// at rest once the epoch is committed.
 	Pause bool

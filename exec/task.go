@@ -124,7 +124,10 @@ func (t *Task) push(input int, c *vec.Chunk, s *SourceProgress) error {
 
 func (t *Task) barrier(b *Barrier) {
 	if !t.broken {
-		t.step(func() error { return t.Tree.Seal(b.Epoch) })
+		t.step(func() error {
+			t.Tree.SetNow(b.Now)
+			return t.Tree.Seal(b.Epoch)
+		})
 	}
 	if t.Out != nil {
 		if err := t.Out.Barrier(b); err != nil && err != ErrStopped {

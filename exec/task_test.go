@@ -25,7 +25,7 @@ func TestOutputAttachedAtRestSeesNoOldBarrier(t *testing.T) {
 	fan, early, late := &FanOut{}, &recorder{}, &recorder{}
 	fan.Add(early)
 	reported := make(chan types.Epoch)
-	task := StartTask(TaskSpec{Name: "t", Tree: &Tree{}, Inbox: in, Out: fan,
+	task := StartTask(TaskSpec{Name: "t", Tree: &Tree{ctx: &BuildCtx{}}, Inbox: in, Out: fan,
 		Sealed: func(b *Barrier) error {
 			if b.Epoch == 1 {
 				fan.Add(late)

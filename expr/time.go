@@ -22,7 +22,13 @@ func nowFunc(name string, t types.T, f func(r *row) int64) *Func {
 		}
 		return r.putI8(f(r))
 	}))
-	return stable(g)
+	return ofNow(g)
+}
+
+// ofNow marks a function that reads the time of the transaction.
+func ofNow(f *Func) *Func {
+	f.Clock = true
+	return stable(f)
 }
 
 func timeFuncs() []*Func {
@@ -33,13 +39,13 @@ func timeFuncs() []*Func {
 		nowFunc("statement_timestamp", tTSTZ, now), nowFunc("localtimestamp", tTS, local),
 		nowFunc("current_date", tDate, func(r *row) int64 { return floorDiv(local(r), microsPerDay) }),
 		nowFunc("localtime", tTime, func(r *row) int64 { return wrapDay(local(r)) }),
-		volatile(nowFunc("clock_timestamp", tTSTZ, func(*row) int64 { return clock() })),
+		volatile(safe(fn("clock_timestamp", nil, tTSTZ, func(r *row) error { return r.putI8(clock()) }))),
 		fn("age", ts(tTS, tTS), tIv, func(r *row) error { return putAge(r, r.i8(0), r.i8(1)) }),
 		stable(fn("age", ts(tTSTZ, tTSTZ), tIv, func(r *row) error {
 			return putAge(r, r.zone().ToLocal(r.i8(0)), r.zone().ToLocal(r.i8(1)))
 		})),
-		stable(fn("age", ts(tTS), tIv, func(r *row) error { return putAge(r, truncDay(local(r)), r.i8(0)) })),
-		stable(fn("age", ts(tTSTZ), tIv, func(r *row) error { return putAge(r, truncDay(local(r)), r.zone().ToLocal(r.i8(0))) })),
+		ofNow(fn("age", ts(tTS), tIv, func(r *row) error { return putAge(r, truncDay(local(r)), r.i8(0)) })),
+		ofNow(fn("age", ts(tTSTZ), tIv, func(r *row) error { return putAge(r, truncDay(local(r)), r.zone().ToLocal(r.i8(0))) })),
 		fn("to_timestamp", ts(tF8), tTSTZ, func(r *row) error { return putI8Err(r)(types.ToTimestamp(r.f8(0))) }),
 		fn("make_date", ts(tI4, tI4, tI4), tDate, func(r *row) error {
 			d, err := types.MakeDate(r.i4(0), r.i4(1), r.i4(2))

@@ -104,7 +104,7 @@ func (e *estimator) guess(n plan.Node) float64 {
 			return math.Min(float64(n.Limit), e.of(n.Input))
 		}
 		return e.of(n.Input)
-	case *plan.SingleRow:
+	case *plan.SingleRow, *plan.Clock:
 		return 1
 	}
 	if ch := n.Children(); len(ch) > 0 {

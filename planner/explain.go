@@ -89,6 +89,8 @@ func describe(n plan.Node) (string, []string) {
 			return "Result", nil
 		}
 		return fmt.Sprintf("Values (%d rows)", len(n.Rows)), nil
+	case *plan.Clock:
+		return "Clock", []string{"Output: " + exprList(n.Exprs, nil)}
 	case *plan.TableFunc:
 		return "Function Scan on " + n.Fn.Name + "(" + exprList(n.Args, nil) + ")", nil
 	case *plan.Filter:

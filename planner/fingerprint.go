@@ -32,6 +32,10 @@ func nameless(n plan.Node) plan.Node {
 		c := *n
 		c.Out = unnamed(n.Out)
 		return &c
+	case *plan.Clock:
+		c := *n
+		c.Out = unnamed(n.Out)
+		return &c
 	case *plan.TableFunc:
 		c := *n
 		c.Out = unnamed(n.Out)

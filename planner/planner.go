@@ -88,6 +88,9 @@ func (b *binder) optimize(n plan.Node) (plan.Node, error) {
 	n = factorDisjunctions(n)
 	n = dropUnits(pushFilters(n))
 	n = b.orderJoins(n)
+	if b.stream {
+		n = readClocks(n)
+	}
 	n = extractJoinKeys(n)
 	n = rankToTopN(n)
 	n = pruneColumns(n)

@@ -129,9 +129,9 @@ func (b *binder) checkStream(n plan.Node) error {
 					err = pgerr.Unsupported("the volatile function "+c.Fn.Name+"() over rows that may be taken back",
 						"Compute the value where the row is inserted, for example as a column default.")
 				}
-				if ok && err == nil && isClock(c) {
-					err = pgerr.Unsupported("the current time in a materialized view or sink",
-						"Compare with the time when you query the view instead.")
+				if ok && err == nil && isClock(c) && !isClockNode(x) {
+					err = pgerr.Unsupported("the current time in this place of a materialized view or sink",
+						"Compute what depends on the time in a select list or a condition.")
 				}
 				return err == nil
 			})
@@ -147,15 +147,6 @@ func retracts(n plan.Node) bool {
 		if !c.Props().AppendOnly {
 			return true
 		}
-	}
-	return false
-}
-
-// isClock: the value changes without a change of the input.
-func isClock(c *expr.Call) bool {
-	switch c.Fn.Name {
-	case "now", "transaction_timestamp", "statement_timestamp":
-		return len(c.Args) == 0
 	}
 	return false
 }
@@ -179,7 +170,7 @@ func placed(n plan.Node) (plan.Node, spread) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return n, spread{}
-	case *plan.Values, *plan.TableFunc:
+	case *plan.Values, *plan.TableFunc, *plan.Clock:
 		return n, spread{single: true} // else every instance would yield the rows
 	case *plan.Join:
 		return placeJoin(n)
@@ -305,6 +296,11 @@ func projected(sp spread, es []expr.Expr) spread {
 // placeJoin brings equal keys together; without keys, or where NULLs concern all
 // keys (NOT IN), everything goes to one instance.
 func placeJoin(n *plan.Join) (plan.Node, spread) {
+	if isClockNode(n.Right) && len(n.LeftKeys) == 0 {
+		// Every instance has a clock of its own, and they all tell the same.
+		l, sp := placed(n.Left)
+		return plan.WithChildren(n, []plan.Node{l, n.Right}), sp
+	}
 	if len(n.LeftKeys) == 0 || n.Kind == plan.NullAnti {
 		l, lsp := placed(n.Left)
 		r, rsp := placed(n.Right)

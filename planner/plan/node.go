@@ -78,6 +78,14 @@ type Values struct {
 	Out  []Column
 }
 
+// Clock is one row of expressions over the current time, which changes with the
+// epochs of a stream: at the end of each, the row is taken back and the new one is
+// added if they differ. In one-off queries the time is the statement's.
+type Clock struct {
+	Exprs []expr.Expr
+	Out   []Column
+}
+
 // TableFunc is a set-returning function in FROM, with arguments that are constant
 // (or, under Apply, outer references).
 type TableFunc struct {

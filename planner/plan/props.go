@@ -16,6 +16,9 @@ func (n *Scan) Props() Props { return n.P }
 // Props: one row a key.
 func (n *Upsert) Props() Props { return Props{false, [][]int{n.Key}} }
 
+// Props: there is always one row.
+func (n *Clock) Props() Props { return Props{false, [][]int{{}}} }
+
 // Props: constant rows never go away; at most one row has the empty key.
 func (n *Values) Props() Props {
 	if len(n.Rows) <= 1 {

@@ -115,6 +115,8 @@ func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 			c.Rows[i] = all(r)
 		}
 		return c
+	case *Clock:
+		return &Clock{all(n.Exprs), n.Out}
 	case *TableFunc:
 		c := *n
 		c.Args = all(n.Args)

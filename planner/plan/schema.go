@@ -14,6 +14,7 @@ func Types(cs []Column) []types.T {
 func (n *Scan) Schema() []Column       { return n.Out }
 func (n *Upsert) Schema() []Column     { return n.Input.Schema() }
 func (n *Values) Schema() []Column     { return n.Out }
+func (n *Clock) Schema() []Column      { return n.Out }
 func (n *TableFunc) Schema() []Column  { return n.Out }
 func (n *Filter) Schema() []Column     { return n.Input.Schema() }
 func (n *Project) Schema() []Column    { return n.Out }
@@ -85,6 +86,7 @@ func concat(a, b []Column) []Column {
 func (n *Scan) Children() []Node        { return nil }
 func (n *Upsert) Children() []Node      { return []Node{n.Input} }
 func (n *Values) Children() []Node      { return nil }
+func (n *Clock) Children() []Node       { return nil }
 func (n *TableFunc) Children() []Node   { return nil }
 func (n *Filter) Children() []Node      { return []Node{n.Input} }
 func (n *Project) Children() []Node     { return []Node{n.Input} }
