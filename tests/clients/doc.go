@@ -1,5 +1,5 @@
 // Package clients tests StreamDB with the programs that people connect with:
-// psql, pgx, psycopg 3, psycopg2 and SQLAlchemy.
+// psql, pgx, psycopg 3, psycopg2, SQLAlchemy and dbt (a project in dbt/).
 //
 // corpus/ holds statements that clients and tools send by themselves, one file
 // per client; a statement follows a line "-- @ simple" or "-- @ extended". The

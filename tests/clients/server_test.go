@@ -194,6 +194,21 @@ func checkPgxMode(t *testing.T, dsn string, mode pgx.QueryExecMode) {
 
 func TestPython(t *testing.T) {
 	dsn := startServer(t)
+	python := filepath.Join(pythonEnv(t), "python")
+	for _, client := range []string{"psycopg3", "psycopg2", "sqlalchemy"} {
+		t.Run(client, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), python, "clients.py", client, dsn)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// pythonEnv returns the folder of the programs in the Python environment of
+// these tests, and installs it if it is not there.
+func pythonEnv(t *testing.T) string {
+	t.Helper()
 	root, err := serverproc.RepoRoot()
 	if err != nil {
 		t.Fatal(err)
@@ -205,12 +220,5 @@ func TestPython(t *testing.T) {
 			t.Fatalf("make-venv.sh: %v\n%s", err, out)
 		}
 	}
-	for _, client := range []string{"psycopg3", "psycopg2", "sqlalchemy"} {
-		t.Run(client, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "clients.py", client, dsn)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
-	}
+	return filepath.Join(venv, "bin")
 }
