@@ -123,6 +123,8 @@ type backfill struct {
 	caps   map[uint32]*capture
 	feeds  map[uint32][]*feedEdge
 	sent   int
+	// fork is what the job takes over from another one; nil: nothing.
+	fork *fork
 }
 
 // feedEdge plays rows into one scan leaf.
@@ -134,9 +136,11 @@ type feedEdge struct {
 	// looked: the job reads the relation's rows where they are stored and is fed
 	// their changes only.
 	looked bool
+	// leaf is the scan's, whose rows are not read if its state is taken over.
+	leaf opAddr
 }
 
-// backfillEpochRows bounds the rows of an epoch of a job that catches up.
+// backfillEpochRows, of Engine.backfillRows, bounds the rows of an epoch of a job that catches up.
 const backfillEpochRows = 200_000
 
 // replayRounds bounds how often recorded changes are played before the job joins
@@ -177,20 +181,34 @@ func (e *Engine) newBackfill(j *job, anchor uint32) *backfill {
 func (b *backfill) catchUp(ctx context.Context) error {
 	j := b.job
 	b.openFeeds()
+	if len(b.feeds) > 0 || b.fork != nil {
+		if err := b.atRest(ctx, b.record); err != nil {
+			return err
+		}
+	}
+	if b.fork != nil {
+		if err := b.fork.copy(b.snap.Snapshot); err != nil {
+			return err
+		}
+		b.fork.apply()
+	}
 	if err := j.connectSources(); err != nil {
-		return err
-	}
-	if len(b.feeds) == 0 {
-		j.start()
-		return b.epoch()
-	}
-	if err := b.atRest(ctx, b.record); err != nil {
 		return err
 	}
 	j.start()
 	err := b.readSnapshot()
+	for err == nil && j.replaying.Load() > 0 {
+		err = b.epoch()
+	}
+	if err != nil {
+		return err
+	}
+	j.readOn()
 	if j.stored == nil {
 		b.release()
+	}
+	if len(b.feeds) == 0 {
+		return nil
 	}
 	for last, round := 0, 0; err == nil && round < replayRounds; round++ {
 		var n int
@@ -233,7 +251,7 @@ func (b *backfill) openFeeds() {
 			if !ok || (s.Kind != plan.RelTable && s.Kind != plan.RelView) {
 				continue
 			}
-			f := &feedEdge{cols: s.Cols, inbox: t.inbox, edge: t.inbox.Connect(leaf, false), looked: b.job.looked[s]}
+			f := &feedEdge{leaf: opAddr{t.frag, leaf}, cols: s.Cols, inbox: t.inbox, edge: t.inbox.Connect(leaf, false), looked: b.job.looked[s]}
 			f.out = newScanOutput(s, f.edge, b.job.eng.cfg.ChunkRows)
 			b.feeds[s.Rel] = append(b.feeds[s.Rel], f)
 		}
@@ -267,6 +285,11 @@ func (b *backfill) record(up *graph) error {
 	if b.job.stored != nil {
 		b.job.stored.pin(b.snap, b.cat)
 	}
+	if b.fork != nil {
+		if err := b.fork.begin(up); err != nil {
+			return err
+		}
+	}
 	for rel := range b.feeds {
 		c := &capture{limit: b.job.eng.cfg.CaptureBytes}
 		b.caps[rel], up.captures[c] = c, rel
@@ -286,7 +309,7 @@ func (b *backfill) stopRecording() {
 
 func (b *backfill) readSnapshot() error {
 	for rel, fs := range b.feeds {
-		fed := slices.DeleteFunc(slices.Clone(fs), func(f *feedEdge) bool { return f.looked })
+		fed := slices.DeleteFunc(slices.Clone(fs), func(f *feedEdge) bool { return f.looked || b.job.kept[f.leaf] })
 		if len(fed) == 0 {
 			continue
 		}
@@ -312,7 +335,7 @@ func (b *backfill) feed(to []*feedEdge, c *vec.Chunk) error {
 	}
 	b.sent += c.Rows
 	b.job.backfilled.Add(int64(c.Rows))
-	if b.sent >= backfillEpochRows {
+	if b.sent >= b.job.eng.backfillRows {
 		return b.epoch()
 	}
 	return nil

@@ -66,6 +66,10 @@ func (s *Session) resolveMatView(snap *catalog.Snapshot, n sql.Name) (*catalog.M
 	return v, nil
 }
 
+// checkedErrorTypes are those of the error table but for the operator, which has
+// another number in a plan of one fragment.
+var checkedErrorTypes = viewErrorTypes[:len(viewErrorTypes)-1]
+
 // check is a comparison in the making.
 type check struct {
 	rows, errs tally
@@ -120,7 +124,7 @@ func (r *run) checkView(v *catalog.MatView) (*check, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &check{rows: newTally(columnTypes(v.Cols())), errs: newTally(viewErrorTypes)}
+	c := &check{rows: newTally(columnTypes(v.Cols())), errs: newTally(checkedErrorTypes)}
 	if err := r.recompute(v, root, c); err != nil {
 		return nil, err
 	}
@@ -185,7 +189,7 @@ func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
 			if !dataError(pe.Code) {
 				return err
 			}
-			return c.errs.add(viewErrorRow(job, pe, ch, i), w, 0)
+			return c.errs.add(encodedRow(checkedErrorTypes, job, string(pe.Code), pe.Msg, rowText(ch, i)), w, 0)
 		}
 	}
 	tree, err := exec.Build(root, b)
@@ -231,7 +235,7 @@ func (r *run) stored(v *catalog.MatView, c *check) error {
 		return err
 	}
 	return eachError(r.snap, viewErrorsOID, jobName(v), func(ch *vec.Chunk, i int) error {
-		row = vec.AppendRow(row[:0], ch, nil, i)
+		row = vec.AppendRow(row[:0], ch, allColumns(checkedErrorTypes), i)
 		return c.errs.add(row, 0, ch.Weight(i))
 	})
 }

@@ -43,7 +43,7 @@ func TestCheckReportsDifferences(t *testing.T) {
 		t.Fatalf("notice: %s", n)
 	}
 	b := state.NewRowBatch(viewErrorsOID)
-	b.Add(encodedRow(viewErrorTypes, "v", "22012", "division by zero", "(7, y)"), 1)
+	b.Add(encodedRow(viewErrorTypes, "v", "22012", "division by zero", "(7, y)", "0.1"), 1)
 	if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Rows: []*state.RowBatch{b}}); err != nil {
 		t.Fatal(err)
 	}

@@ -377,6 +377,9 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 		return err
 	}
 	v.SearchPath, v.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze(onError, v.DependsOn)
+	if old != nil {
+		s.eng.inherit(old, v)
+	}
 	indexes, err := s.usedIndexes(v)
 	if err != nil {
 		return err

@@ -89,6 +89,8 @@ type Engine struct {
 	fault func(job string) error
 	// stallCheck is how often an epoch that does not end is looked at.
 	stallCheck time.Duration
+	// backfillRows bounds the rows of an epoch of a job that catches up.
+	backfillRows int
 	// commitFault, set by tests, makes a commit fail.
 	commitFault func(*state.Commit) error
 	// swaps counts the replacements of views and the changes of tables' columns,
@@ -143,7 +145,7 @@ func Open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second,
+	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second, backfillRows: backfillEpochRows,
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{}, replacing: map[uint32]*replacement{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))

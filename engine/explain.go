@@ -51,6 +51,7 @@ func (s *Session) explainCommand(p *prepared, st *sql.Explain) error {
 			if root, err = x.plan(what); err == nil {
 				x.planning = time.Since(began)
 				x.tree = planner.Explain(root, s.eng.relationBytes)
+				x.addKept()
 			}
 		}
 		if err != nil {
@@ -70,6 +71,8 @@ type explanation struct {
 	p    *prepared
 	args []types.Datum
 	tree *planner.Explained
+	// keep is what a view that takes the place of another keeps of its state.
+	keep *keeping
 	// planning and execution are how long these took; execution 0: not run.
 	planning, execution time.Duration
 }
@@ -96,8 +99,23 @@ func (x *explanation) plan(st sql.Stmt) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.SearchPath, v.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze("dead_letter", v.DependsOn)
-		return streamRoot(s.eng.streamOf(s.eng.cat.Current(), v))
+		onError, err := jobOptions(v.Options)
+		if err != nil {
+			return nil, err
+		}
+		v.SearchPath, v.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze(onError, v.DependsOn)
+		var old *catalog.MatView
+		if st.OrReplace {
+			old, _ = s.resolveMatView(s.eng.cat.Current(), st.Name)
+		}
+		if old != nil {
+			s.eng.inherit(old, v)
+		}
+		root, err := streamRoot(s.eng.streamOf(s.eng.cat.Current(), v))
+		if err == nil && old != nil {
+			x.keep = s.eng.keepOf(old, v, root)
+		}
+		return root, err
 	case *sql.CreateSink:
 		o, err := pl.BindCreateSink(st)
 		if err != nil {

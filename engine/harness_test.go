@@ -167,6 +167,7 @@ type feedSource struct {
 	limit   int64
 	openErr error
 	rest    time.Duration // between chunks
+	gone    int64         // of the records before it nothing is left
 	// broken makes the next chunks lack their column, which no operator survives.
 	broken int
 	grown  chan struct{}
@@ -204,6 +205,7 @@ func (f *feedSource) Open(_ context.Context, cols []int, inst, _ int, offsets ma
 		return nil, f.openErr
 	}
 	r := &feedReader{f: f, cols: cols, idle: inst != 0}
+	r.at = f.gone
 	fmt.Sscan(offsets["0"], &r.at)
 	return r, nil
 }

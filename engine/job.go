@@ -48,6 +48,11 @@ type job struct {
 	restarts restarts
 	again    bool // a restart is to replace the failed job
 
+	// kept are the scans, by fragment and leaf, of which the job begins with the state
+	// that another had, and replaying counts the tasks that still give it out.
+	kept      map[opAddr]bool
+	replaying atomic.Int32
+
 	creating atomic.Bool // not complete yet: not to be read
 	// own is the graph of a job that is to take the place of a running one, which
 	// is still found by its id.
@@ -223,12 +228,31 @@ func (j *job) start() {
 		t.spec.Fresh = j.fresh
 		t.task = exec.StartTask(t.spec)
 	}
+	j.read(false)
+}
+
+// read starts the readers of the scans whose state is kept, or those of the others.
+// j.mu is held.
+func (j *job) read(kept bool) {
 	for _, r := range j.readers {
+		if r.kept != kept {
+			continue
+		}
 		j.readerWG.Add(1)
 		go func() {
 			defer j.readerWG.Done()
 			r.run(j.ctx)
 		}()
+	}
+}
+
+// readOn starts the readers of the scans whose state is kept, once that has been
+// given out.
+func (j *job) readOn() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.halted {
+		j.read(true)
 	}
 }
 
@@ -291,7 +315,7 @@ func (t *jobTask) progress(p *exec.SourceProgress) error {
 		t.job.ended.Add(1)
 	}
 	for i := range p.Bad {
-		if err := t.badRecord(&p.Bad[i], p.Fail); err != nil {
+		if err := t.badRecord(&p.Bad[i], p.Scan, p.Fail); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -48,14 +49,24 @@ func (s *Session) replaceMatView(ctx context.Context, old, v *catalog.MatView) e
 		err = r.swap(ctx)
 	}
 	r.catch.release()
+	r.catch.fork.end()
 	e.mu.Lock()
 	delete(e.replacing, old.OID)
 	e.mu.Unlock()
 	if err != nil {
 		r.undo(err)
+		return err
 	}
-	return err
+	s.tellKept(r.catch.fork.keep)
+	return nil
 }
+
+// How long a replacement waits for kept sources that come no nearer to where the old
+// view is: while everything goes on, and while writers are held.
+const (
+	sourcePatience = 5 * time.Second
+	restPatience   = 200 * time.Millisecond
+)
 
 // newReplacement checks that v can take the place of old, and makes its job.
 func (e *Engine) newReplacement(old, v *catalog.MatView) (*replacement, error) {
@@ -94,6 +105,7 @@ func (e *Engine) newReplacement(old, v *catalog.MatView) (*replacement, error) {
 		return nil, err
 	}
 	r.catch = e.newBackfill(j, old.OID)
+	r.catch.fork = &fork{eng: e, old: old, view: v, job: j, label: r.label}
 	j.own.Store(r.catch.own)
 	e.mu.Lock()
 	e.replacing[old.OID] = r
@@ -108,6 +120,9 @@ func (r *replacement) build(ctx context.Context) error {
 	_, err := r.eng.graphFor(ctx, append([]uint32{r.old.OID}, r.job.rels...))
 	if err == nil {
 		err = r.catch.catchUp(ctx)
+	}
+	if err == nil {
+		err = r.catch.fork.catchUp(ctx, sourcePatience, r.catch.epoch)
 	}
 	if !stop() && err == nil {
 		err = canceled(ctx)
@@ -125,6 +140,10 @@ func (r *replacement) swap(ctx context.Context) error {
 		return err
 	}
 	return r.catch.atRest(ctx, func(up *graph) error {
+		// The old job reads no further, so that the new one comes at least as far.
+		if err := r.catch.fork.catchUp(ctx, restPatience, r.catch.epoch); err != nil {
+			return err
+		}
 		if err := r.catch.finish(up); err != nil {
 			return err
 		}

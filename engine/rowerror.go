@@ -27,8 +27,8 @@ const errorSchema = "streamdb_catalog"
 // The error tables: ordinary relations that jobs write with their epochs.
 const (
 	errorSchemaOID  uint32 = 14000
-	viewErrorsOID   uint32 = 14001
-	sourceErrorsOID uint32 = 14002
+	viewErrorsOID   uint32 = 14101 // 14001 and 14002 had no operators
+	sourceErrorsOID uint32 = 14102
 )
 
 // errorRelations are the built-in schema and tables of errors.
@@ -46,8 +46,8 @@ func errorRelations() []catalog.Object {
 		catalog.Column{Name: "record_key", Type: types.TBytea}, catalog.Column{Name: "record_value", Type: types.TBytea})
 	return []catalog.Object{
 		&catalog.Schema{Head: catalog.Head{OID: errorSchemaOID, Name: errorSchema, Comment: "errors of jobs"}},
-		&catalog.Table{Head: head(viewErrorsOID, "view_errors"), Columns: text("job", "sqlstate", "message", "input_row")},
-		&catalog.Table{Head: head(sourceErrorsOID, "source_errors"), Columns: append(src, text("sqlstate", "message")...)},
+		&catalog.Table{Head: head(viewErrorsOID, "view_errors"), Columns: text("job", "sqlstate", "message", "input_row", "operator")},
+		&catalog.Table{Head: head(sourceErrorsOID, "source_errors"), Columns: append(src, text("sqlstate", "message", "operator")...)},
 	}
 }
 
@@ -60,25 +60,26 @@ func errorTypes(rel uint32) []types.T {
 }
 
 var (
-	viewErrorTypes   = []types.T{types.TText, types.TText, types.TText, types.TText}
-	sourceErrorTypes = []types.T{types.TText, types.TText, types.TText, types.TBytea, types.TBytea, types.TText, types.TText}
+	viewErrorTypes   = []types.T{types.TText, types.TText, types.TText, types.TText, types.TText}
+	sourceErrorTypes = []types.T{types.TText, types.TText, types.TText, types.TBytea, types.TBytea, types.TText, types.TText, types.TText}
 )
 
 // rowError keeps a failing input row, with its weight, in the table of view
 // errors; the later retraction of the row takes it out again, because the same
 // row fails in the same way.
-func (t *jobTask) rowError(_ int, c *vec.Chunk, i int, w int64, err error) error {
+func (t *jobTask) rowError(op int, c *vec.Chunk, i int, w int64, err error) error {
 	pe := pgerr.From(err)
 	if !dataError(pe.Code) {
 		return err
 	}
-	t.addError(viewErrorsOID, viewErrorRow(t.job.name(), pe, c, i), w)
+	t.addError(viewErrorsOID, viewErrorRow(t.job.name(), pe, c, i, opAddr{t.frag, op}.String()), w)
 	return nil
 }
 
-// viewErrorRow is the stored form of the error of row i of c.
-func viewErrorRow(job string, pe *pgerr.Error, c *vec.Chunk, i int) []byte {
-	return encodedRow(viewErrorTypes, job, string(pe.Code), pe.Msg, rowText(c, i))
+// viewErrorRow is the stored form of the error of row i of c in an operator, which
+// is named by its fragment and its number there.
+func viewErrorRow(job string, pe *pgerr.Error, c *vec.Chunk, i int, operator string) []byte {
+	return encodedRow(viewErrorTypes, job, string(pe.Code), pe.Msg, rowText(c, i), operator)
 }
 
 func encodedRow(ts []types.T, row ...types.Datum) []byte {
@@ -93,7 +94,7 @@ func dataError(c pgerr.Code) bool {
 }
 
 // badRecord keeps an undecodable record in the table of source errors.
-func (t *jobTask) badRecord(b *connector.BadRecord, fail bool) error {
+func (t *jobTask) badRecord(b *connector.BadRecord, scan int, fail bool) error {
 	pe := pgerr.From(b.Reason)
 	if fail || t.job.onError == onErrorFail {
 		return pe.WithDetail("Record %s of %s could not be decoded.", b.Offset, b.Split)
@@ -105,7 +106,7 @@ func (t *jobTask) badRecord(b *connector.BadRecord, fail bool) error {
 	if b.Value != nil {
 		val = string(b.Value)
 	}
-	t.addError(sourceErrorsOID, encodedRow(sourceErrorTypes, t.job.name(), b.Split, b.Offset, key, val, string(pe.Code), pe.Msg), 1)
+	t.addError(sourceErrorsOID, encodedRow(sourceErrorTypes, t.job.name(), b.Split, b.Offset, key, val, string(pe.Code), pe.Msg, opAddr{t.frag, scan}.String()), 1)
 	return nil
 }
 

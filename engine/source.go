@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -27,6 +26,8 @@ type sourceReader struct {
 	policy  string // the source's on_error
 	prefix  string
 	edge    *exec.Edge
+	op      int  // of the scan, in its fragment
+	kept    bool // the scan goes on from where another job was
 	contact contact
 	at      map[string]string // offsets sent so far
 }
@@ -46,7 +47,7 @@ func (j *job) connectSources() error {
 				return err
 			}
 			o, _ := j.eng.cat.Current().ByOID(s.Rel).(*catalog.Source)
-			r := &sourceReader{task: t, scan: s, src: src, cols: readColumns(o, s.Cols), policy: sourcePolicy(o), prefix: fmt.Sprintf("%d.%d/", t.frag, leaf), at: map[string]string{}}
+			r := &sourceReader{task: t, scan: s, src: src, cols: readColumns(o, s.Cols), policy: sourcePolicy(o), prefix: offsetPrefix(opAddr{t.frag, leaf}), op: t.tree.InputOperator(leaf), kept: j.kept[opAddr{t.frag, leaf}], at: map[string]string{}}
 			pre := string(offsetKey(j.store, r.prefix))
 			err = j.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
 				r.at[strings.TrimPrefix(string(k), pre)] = string(v)
@@ -56,7 +57,7 @@ func (j *job) connectSources() error {
 				return err
 			}
 			r.edge = t.inbox.Connect(leaf, true)
-			if j.fresh {
+			if j.fresh && !r.kept {
 				r.edge.AwaitFirst()
 			}
 			j.mu.Lock()
@@ -124,7 +125,7 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 			r.task.job.skipped.Add(int64(len(b.Bad)))
 			b.Bad = nil
 		}
-		p := &exec.SourceProgress{Bad: b.Bad, Fail: r.policy == "fail", End: b.End, Offsets: make(map[string]string, len(b.Offsets))}
+		p := &exec.SourceProgress{Bad: b.Bad, Scan: r.op, Fail: r.policy == "fail", End: b.End, Offsets: make(map[string]string, len(b.Offsets))}
 		for k, v := range b.Offsets {
 			r.at[k] = v
 			p.Offsets[r.prefix+k] = v

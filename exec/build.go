@@ -292,6 +292,9 @@ func (t *Tree) Inputs() []Input {
 	return ins
 }
 
+// InputOperator returns the operator id of an input.
+func (t *Tree) InputOperator(in int) int { return t.inputs[in].id }
+
 // InputOrder returns the order in which a one-off query best reads its inputs
 // whole, ending each with EndInput: what a join builds on before what probes it.
 func (t *Tree) InputOrder() []int {

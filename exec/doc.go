@@ -22,5 +22,6 @@
 // followed by EndInput, Seal. ErrDone from Push concerns that input alone.
 //
 // To add an operator: its file here, its node in planner/plan, one case in
-// build.go. The harness in exectest does the rest.
+// build.go; if it keeps state, a Replay and its case in Replays. The harness in
+// exectest does the rest.
 package exec

@@ -3,7 +3,6 @@ package exec
 import (
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/vec"
@@ -38,6 +37,7 @@ var errReplayLeft = errors.New("exec: the replay was left")
 
 // replay is a Tree's replay under way.
 type replay struct {
+	ops  []int
 	left int // rows until it pauses
 	next func() (error, bool)
 	stop func()
@@ -51,33 +51,9 @@ func (t *Tree) Keep(kept, replayed []int) {
 	for _, op := range kept {
 		t.nodes[op].kept = true
 	}
-	if len(replayed) == 0 {
-		return
+	if len(replayed) > 0 {
+		t.replay = &replay{ops: replayed}
 	}
-	ops := slices.Clone(replayed)
-	r := &replay{}
-	r.next, r.stop = iter.Pull(func(yield func(error) bool) {
-		for _, op := range ops {
-			n := t.nodes[op]
-			err := n.op.(Replayer).Replay(func(c *vec.Chunk) error {
-				if err := n.emit(c); err != nil {
-					return err
-				}
-				if r.left -= c.Rows; r.left <= 0 && !yield(nil) {
-					return errReplayLeft
-				}
-				return nil
-			})
-			if err == errReplayLeft {
-				return
-			}
-			if err != nil && err != ErrDone {
-				yield(err)
-				return
-			}
-		}
-	})
-	t.replay = r
 }
 
 // Replay gives out about rows rows of what the kept operators had emitted, and
@@ -86,6 +62,9 @@ func (t *Tree) Replay(rows int) (more bool, err error) {
 	r := t.replay
 	if r == nil {
 		return false, nil
+	}
+	if r.next == nil {
+		r.next, r.stop = iter.Pull(t.replayAll)
 	}
 	r.left = rows
 	err, more = r.next()
@@ -96,9 +75,34 @@ func (t *Tree) Replay(rows int) (more bool, err error) {
 	return true, nil
 }
 
-func (t *Tree) endReplay() {
-	if t.replay != nil {
-		t.replay.stop()
-		t.replay = nil
+// replayAll gives out everything. It yields nil whenever it pauses, and at last the
+// error that has ended it, if one has.
+func (t *Tree) replayAll(yield func(error) bool) {
+	r := t.replay
+	for _, op := range r.ops {
+		n := t.nodes[op]
+		err := n.op.(Replayer).Replay(func(c *vec.Chunk) error {
+			if err := n.emit(c); err != nil {
+				return err
+			}
+			if r.left -= c.Rows; r.left <= 0 && !yield(nil) {
+				return errReplayLeft
+			}
+			return nil
+		})
+		if err == errReplayLeft {
+			return
+		}
+		if err != nil && err != ErrDone {
+			yield(err)
+			return
+		}
 	}
+}
+
+func (t *Tree) endReplay() {
+	if t.replay != nil && t.replay.stop != nil {
+		t.replay.stop()
+	}
+	t.replay = nil
 }

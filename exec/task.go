@@ -15,6 +15,7 @@ import (
 type SourceProgress struct {
 	Offsets map[string]string
 	Bad     []connector.BadRecord
+	Scan    int  // the operator that they are of
 	Fail    bool // a bad record ends the job
 	End     bool
 }

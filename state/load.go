@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/streamdb/streamdb/internal/vfs"
 	"github.com/streamdb/streamdb/types"
 )
@@ -54,13 +56,19 @@ func (s *Store) lockedView(j *job) (*logView, error) {
 	if j.inline == 0 {
 		return v, nil
 	}
-	v.inline = make([]byte, 0, j.inline)
-	lo, hi := idRange(sysDelta, j.id)
-	err := scanRange(s.db, lo, hi, func(_, val []byte) error {
-		v.inline = append(v.inline, val...)
+	var err error
+	v.inline, err = inlineRecords(s.db, j.id)
+	return v, err
+}
+
+// inlineRecords returns the records of a job's inline deltas, in order.
+func inlineRecords(r pebble.Reader, id JobID) (out []byte, err error) {
+	lo, hi := idRange(sysDelta, id)
+	err = scanRange(r, lo, hi, func(_, val []byte) error {
+		out = append(out, val...)
 		return nil
 	})
-	return v, fileError(err, "could not read operator state of job %d", j.id)
+	return out, fileError(err, "could not read operator state of job %d", id)
 }
 
 // walk calls f for the surviving entries: it reads the log from its end, takes

@@ -99,8 +99,8 @@ func reportFailure(t *testing.T, h *harness, c *testCase, f *failure, seen map[s
 
 func (st *stats) report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "queries %d: views kept %d (%d look rows up), refused by PostgreSQL %d, failed on PostgreSQL %d; answers compared %d, of which %d empty and %d different in trailing zeros only\n",
-		st.queries, st.views, st.lookups, st.refused, st.failedOnPostgres, st.compared, st.empty, st.numericShown)
+	fmt.Fprintf(&b, "queries %d: views kept %d (%d look rows up), replaced %d, refused by PostgreSQL %d, failed on PostgreSQL %d; answers compared %d, of which %d empty and %d different in trailing zeros only\n",
+		st.queries, st.views, st.lookups, st.replaced, st.refused, st.failedOnPostgres, st.compared, st.empty, st.numericShown)
 	fmt.Fprintf(&b, "slowest statement %s: %s\n", st.slowest.Round(time.Millisecond), st.slow)
 	var reasons []string
 	for r := range st.unsupported {

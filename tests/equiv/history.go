@@ -29,6 +29,9 @@ type view struct {
 	relation
 	query *node
 	at    int
+	// next takes the place of the query before step turn; 0: never.
+	next *node
+	turn int
 }
 
 var columnPool = []column{
@@ -54,6 +57,12 @@ func (g *gen) newCase(views int) *testCase {
 	for i := range views {
 		at := pick(g, []int{0, 0, g.r.IntN(n + 1)})
 		c.views = append(c.views, g.view(fmt.Sprintf("v%d", i+1), at, c.views))
+	}
+	for _, v := range c.views {
+		if v.at < n && g.chance(30) {
+			v.turn = v.at + 1 + g.r.IntN(n-v.at)
+			v.next = g.above(v)
+		}
 	}
 	c.checks[g.r.IntN(n)] = true
 	c.checks[g.r.IntN(n)] = true
@@ -121,6 +130,16 @@ func (g *gen) view(name string, at int, before []*view) *view {
 	q, cols := g.query(nil, g.r.IntN(3), nil)
 	g.relations = kept
 	return &view{relation: relation{name, cols}, query: q, at: at}
+}
+
+// above is a query of the same columns over that of a view.
+func (g *gen) above(v *view) *node {
+	g.budget = 0
+	cond := func() *node { return g.expr(&scope{cols: qualified("r", v.cols)}, kBool, 2) }
+	if g.chance(30) {
+		return seq("SELECT * FROM (@) AS r WHERE @ UNION ALL SELECT * FROM (@) AS r WHERE @", v.query, cond(), v.query, cond())
+	}
+	return seq("SELECT * FROM (@) AS r WHERE @", v.query, cond())
 }
 
 func (g *gen) transaction(tables []*table) *node {

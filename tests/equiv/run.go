@@ -26,6 +26,7 @@ type stats struct {
 	queries, refused, failedOnPostgres   int
 	views, compared, empty, numericShown int
 	lookups                              int // views with joins that read a side from storage
+	replaced                             int
 	unsupported                          map[string]int
 	slowest                              time.Duration // of a statement on StreamDB
 	slow                                 string        // its SQL
@@ -39,6 +40,7 @@ type runner struct {
 	strict   bool            // a statement that PostgreSQL refuses ends the run
 	refused  map[string]bool // views PostgreSQL does not have
 	degraded map[string]bool // views that StreamDB does not keep up to date
+	turned   map[string]bool // views whose next query has taken the place of the first
 	failed   map[string]*failure
 	dead     *failure // the failure that lost the connection
 }
@@ -48,7 +50,7 @@ func (h *harness) run(c *testCase, st *stats, strict bool) ([]*failure, error) {
 	if err := h.clear(); err != nil {
 		return nil, err
 	}
-	x := &runner{h: h, c: c, stats: st, strict: strict, refused: map[string]bool{}, degraded: map[string]bool{}, failed: map[string]*failure{}}
+	x := &runner{h: h, c: c, stats: st, strict: strict, refused: map[string]bool{}, degraded: map[string]bool{}, turned: map[string]bool{}, failed: map[string]*failure{}}
 	err := x.play()
 	if f := (*failure)(nil); errors.As(err, &f) {
 		x.fail(f)
@@ -120,6 +122,11 @@ func (x *runner) createViews(at int) error {
 		return &failure{how: "SET: " + reason(err), detail: err.Error()}
 	}
 	for _, v := range x.c.views {
+		if v.turn == at && v.turn > v.at && !x.refused[v.name] && !x.degraded[v.name] && x.failed[v.name] == nil {
+			if err := x.replaceView(v); err != nil {
+				return err
+			}
+		}
 		if v.at != at {
 			continue
 		}
@@ -160,6 +167,41 @@ func (x *runner) createViews(at int) error {
 		}
 	}
 	return nil
+}
+
+// replaceView gives a view its next query, on both servers or on neither.
+func (x *runner) replaceView(v *view) error {
+	q := v.next.String()
+	if _, err := query(x.h.pg, "CREATE OR REPLACE VIEW "+v.name+" AS "+q); err != nil {
+		if x.strict {
+			return errInvalid
+		}
+		x.stats.unsupported["PostgreSQL: "+reason(err)]++
+		return nil
+	}
+	sql := "CREATE OR REPLACE MATERIALIZED VIEW " + v.name + " AS " + q
+	_, err := x.timed(sql)
+	switch {
+	case err == nil:
+		x.turned[v.name] = true
+		x.stats.replaced++
+		return nil
+	case x.lost():
+		return x.gone(v.name, "CREATE OR REPLACE MATERIALIZED VIEW", sql, err)
+	case !x.unsupported(err):
+		x.fail(&failure{view: v.name, how: "CREATE OR REPLACE MATERIALIZED VIEW: " + reason(err), detail: err.Error(), sql: sql})
+	}
+	x.stats.unsupported["replacement: "+reason(err)]++
+	_, err = query(x.h.pg, "CREATE OR REPLACE VIEW "+v.name+" AS "+v.query.String())
+	return err
+}
+
+// text is the query that a view has now.
+func (x *runner) text(v *view) string {
+	if x.turned[v.name] {
+		return v.next.String()
+	}
+	return v.query.String()
 }
 
 // sharing is the setting of a case.
@@ -294,7 +336,7 @@ func (x *runner) check(step int) {
 			x.compare(v, "view", "SELECT * FROM "+v.name, want)
 		}
 		if x.failed[v.name] == nil {
-			x.compare(v, "one-off", v.query.String(), want)
+			x.compare(v, "one-off", x.text(v), want)
 		}
 	}
 }
@@ -302,7 +344,7 @@ func (x *runner) check(step int) {
 // readsRefused reports whether v reads a view that fails on PostgreSQL. StreamDB
 // leaves out the rows that fail, PostgreSQL computes no more of them than v needs.
 func (x *runner) readsRefused(v *view) bool {
-	q := v.query.String()
+	q := x.text(v)
 	for name := range x.refused {
 		if isWord(name, q) {
 			return true

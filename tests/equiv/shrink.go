@@ -88,6 +88,9 @@ func (s *shrinker) simplifyTimes() {
 		s.try(func() { s.c.checks = nil }, func() { s.c.checks = old })
 	}
 	for _, v := range s.c.views {
+		if old := v.turn; old != 0 {
+			s.try(func() { v.turn = 0 }, func() { v.turn = old })
+		}
 		if old := v.at; old != 0 {
 			s.try(func() { v.at = 0 }, func() { v.at = old })
 		}
@@ -106,6 +109,9 @@ func (s *shrinker) pass() bool {
 			continue
 		}
 		better = s.tree(s.c.views[i].query) || better
+		if v := s.c.views[i]; v.turn > v.at {
+			better = s.tree(v.next) || better
+		}
 	}
 	for _, t := range s.c.tables {
 		better = s.tree(t.create) || better
@@ -196,6 +202,9 @@ func file(c *testCase, f *failure) string {
 			b.WriteString("# the server is restarted here\n\n")
 		}
 		for _, v := range c.views {
+			if v.turn == i && v.turn > v.at {
+				statement("CREATE OR REPLACE MATERIALIZED VIEW " + v.name + " AS " + v.next.String())
+			}
 			if v.at == i {
 				statement("CREATE MATERIALIZED VIEW " + v.name + " AS " + v.query.String())
 			}

@@ -1,0 +1,56 @@
+package state
+
+import (
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// JobImage is the operator state of a job as of its last commit before the image
+// was taken. It can be read while the job goes on. Files that it needs are not
+// deleted before it is closed.
+type JobImage struct {
+	s     *Store
+	j     *job
+	v     *logView
+	sn    *pebble.Snapshot
+	close sync.Once
+}
+
+// JobImage takes an image of a job's operator state, which costs little. It must be
+// closed; until then LoadJob of the same job may wait, in this goroutine for ever.
+func (s *Store) JobImage(id JobID) (*JobImage, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	j := s.job(id)
+	j.files.RLock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v := &logView{id: id, desc: j.desc.clone(), epoch: j.epoch, dropped: j.dropped}
+	return &JobImage{s: s, j: j, v: v, sn: s.db.NewSnapshot()}, nil
+}
+
+// Each calls f once for every entry, in no order. Slices are borrowed.
+func (m *JobImage) Each(f func(op int, vnode int, key, val []byte) error) error {
+	if err := m.s.begin(); err != nil {
+		return err
+	}
+	defer m.s.end()
+	var err error
+	if m.v.inline, err = inlineRecords(m.sn, m.v.id); err != nil {
+		return err
+	}
+	return m.s.walk(m.v, f)
+}
+
+// Close lets the image go.
+func (m *JobImage) Close() error {
+	var err error
+	m.close.Do(func() {
+		m.j.files.RUnlock()
+		err = fileError(m.sn.Close(), "could not close an image of operator state")
+	})
+	return err
+}
