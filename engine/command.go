@@ -74,11 +74,17 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 	case *sql.Checkpoint:
 		p.command = tagged("CHECKPOINT", func(context.Context) error { return nil })
 	case *sql.Listen:
-		return pgerr.Unsupported("LISTEN", "Read a materialized view instead.")
+		p.command = tagged("LISTEN", func(context.Context) error {
+			s.listen(st.Channel, false)
+			return nil
+		})
 	case *sql.Notify:
-		return pgerr.Unsupported("NOTIFY", "Read a materialized view instead.")
+		p.command = tagged("NOTIFY", func(context.Context) error { return s.notify(st.Channel, st.Payload) })
 	case *sql.Unlisten:
-		p.command = tagged("UNLISTEN", func(context.Context) error { return nil })
+		p.command = tagged("UNLISTEN", func(context.Context) error {
+			s.listen(st.Channel, true)
+			return nil
+		})
 	case *sql.SetConstraints:
 		p.command = s.setConstraintsCommand(st)
 	case *sql.LockTable:
@@ -153,6 +159,7 @@ func (s *Session) settingCommand(st sql.Stmt) commandFunc {
 			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.client.Statements().Clear()
+		s.listen("", true)
 		for n, c := range s.cursors {
 			c.close()
 			delete(s.cursors, n)

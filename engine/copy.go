@@ -100,7 +100,7 @@ func copyFormat(os []sql.Option) (wire.CopyFormat, error) {
 			}
 		case "freeze":
 		default:
-			err = pgerr.Unsupported("COPY option "+o.Name, "")
+			err = pgerr.Unsupported("COPY option "+o.Name, "The options are format, delimiter, quote, escape, null, header, encoding and freeze.")
 		}
 		if err != nil {
 			return f, err

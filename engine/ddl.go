@@ -101,7 +101,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.Cancel:
 		return "", nil, pgerr.Unsupported("CANCEL JOBS", "Drop the object whose creation is to be cancelled.")
 	}
-	return "", nil, pgerr.Unsupported("this statement", "")
+	return "", nil, pgerr.Unsupported("this statement", "docs/COMPATIBILITY.md lists the statements that are there.")
 }
 
 // exists handles IF NOT EXISTS: it reports true after a notice if the name is

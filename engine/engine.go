@@ -98,6 +98,7 @@ type Engine struct {
 	// swapping is held meanwhile.
 	swaps    atomic.Uint64
 	swapping sync.RWMutex
+	notices  notices
 	temps    atomic.Int64 // numbers of schemas of temporary objects given out
 	// merging is held while two graphs become one.
 	merging sync.Mutex

@@ -37,6 +37,9 @@ func (l *Local) ParameterStatus(string, string) {}
 // Statements implements wire.Client.
 func (l *Local) Statements() *wire.Statements { return &l.st }
 
+// Notification implements wire.Client.
+func (l *Local) Notification(int32, string, string) {}
+
 // TransactionEnded implements wire.Client.
 func (l *Local) TransactionEnded() {}
 

@@ -62,6 +62,7 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 	s.expr.Setting = func(n string) (string, bool) { v, err := s.show(n); return v, err == nil }
 	s.expr.SetSetting = s.set
 	s.expr.Sequences = sequenceUse{s}
+	s.expr.Notify, s.expr.Channels = s.notify, s.channels
 	s.expr.Server = serverInfo{s}
 	s.expr.Options.Now = func() int64 { return s.expr.NowMicros }
 	s.expr.Options.Resolve, s.expr.Options.Name = s.resolveReg, s.regName
@@ -99,6 +100,7 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 func (s *Session) Close() {
 	s.abort()
 	s.dropTemporary()
+	s.unlisten()
 	s.eng.mu.Lock()
 	delete(s.eng.sessions, s.expr.BackendPID)
 	s.eng.mu.Unlock()

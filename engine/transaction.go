@@ -25,12 +25,17 @@ type transaction struct {
 	deferAll  *bool
 	deferred  map[uint32]bool
 	postponed map[uint32]bool
+	// What is to be said of channels when the transaction commits.
+	notes   []notification
+	listens []listening
 }
 
 // savepoint remembers how much was written when it was set.
 type savepoint struct {
 	name string
 	rows map[uint32]int // rows of each table's write
+	// notes and listens are how many there were.
+	notes, listens int
 }
 
 // Begin implements wire.Session.
@@ -119,6 +124,7 @@ func (s *Session) commit(ctx context.Context) error {
 		s.abort()
 		return err
 	}
+	s.settleNotices()
 	for _, k := range s.tx.local {
 		if v, ok := s.tx.saved[k]; ok {
 			_ = s.assign(settings[k], v)
@@ -191,7 +197,7 @@ func (s *Session) needBlock(what string) error {
 }
 
 func (s *Session) setSavepoint(name string) {
-	sp := savepoint{name: name, rows: map[uint32]int{}}
+	sp := savepoint{name: name, rows: map[uint32]int{}, notes: len(s.tx.notes), listens: len(s.tx.listens)}
 	for _, w := range s.tx.writes {
 		sp.rows[w.rel] = w.rows.Rows
 	}
@@ -215,6 +221,7 @@ func (s *Session) rollbackTo(name string) error {
 	}
 	sp := s.tx.saves[i]
 	s.tx.saves = s.tx.saves[:i+1]
+	s.tx.notes, s.tx.listens = s.tx.notes[:sp.notes], s.tx.listens[:sp.listens]
 	for _, w := range s.tx.writes {
 		keep := vec.NewChunk(w.rows.Types(), sp.rows[w.rel])
 		keep.AppendRange(w.rows, 0, sp.rows[w.rel])

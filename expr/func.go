@@ -97,6 +97,10 @@ type Session struct {
 	BackendPID int32
 	// Random is the sequence setseed gives; nil: none can be given.
 	Random *Seeded
+	// Notify keeps a notification for the end of the transaction, and Channels tells to
+	// which the session listens; nil where there is no session.
+	Notify   func(channel, payload string) error
+	Channels func() []string
 	// Sleep waits, or ends early with the error of a cancelled statement; nil
 	// where nothing may wait.
 	Sleep func(time.Duration) error

@@ -62,6 +62,7 @@ func systemFuncs() []*Func {
 	}
 	out = append(out, identFuncs()...)
 	out = append(out, sleepFuncs()...)
+	out = append(out, notifyFuncs()...)
 	out = append(out, sizeFuncs()...)
 	out = append(out, fixedFuncs()...)
 	out = append(out, serverFuncs()...)

@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"slices"
-
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -23,7 +21,7 @@ func (p *Planner) PlanCopy(t *catalog.Table, cols []int) (*Mutation, error) {
 		in.Out = append(in.Out, plan.Column{Name: c.Name, Typ: c.Type})
 		vals[i], at[i] = &expr.Col{Index: i, Typ: c.Type}, sql.At{Pos: sql.NoPos}
 	}
-	row, err := b.insertRow(t, "SYSTEM", slices.Clone(cols), vals, at)
+	row, err := b.insertRow(t, "SYSTEM", wholeColumns(cols), vals, at)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
 			return nil, err
 		}
 		if rel.Kind() == catalog.KindVirtual {
-			return nil, b.unsupported(*s.From, "a sink of a catalog table", "")
+			return nil, b.unsupported(*s.From, "a sink of a catalog table", "Create a sink of a table, a source or a materialized view.")
 		}
 		out.Input = rel.Header().OID
 		if q, err = ParseQuery("SELECT * FROM " + sql.QuoteIdent(rel.Header().Schema) + "." + sql.QuoteIdent(rel.Header().Name)); err != nil {

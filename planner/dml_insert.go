@@ -71,26 +71,26 @@ func (b *binder) insertReturning(m *Mutation, ret []sql.Target, sc *scope) error
 }
 
 // insertColumns are the table columns that the source's columns go to.
-func (b *binder) insertColumns(s *sql.Insert, t *catalog.Table) ([]int, error) {
+func (b *binder) insertColumns(s *sql.Insert, t *catalog.Table) ([]insertTarget, error) {
 	if s.Columns == nil {
-		return all(len(t.Columns)), nil
+		return wholeColumns(all(len(t.Columns))), nil
 	}
-	var out []int
+	var out []insertTarget
 	for _, c := range s.Columns {
 		i := catalog.ColumnIndex(t.Columns, c.Name)
 		if i < 0 {
 			return nil, b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Name, t.Name)
 		}
-		if slices.Contains(out, i) {
+		if slices.ContainsFunc(out, func(o insertTarget) bool { return o.column == i && (o.steps == nil || c.Path == nil) }) {
 			return nil, b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
 		}
-		out = append(out, i)
+		out = append(out, insertTarget{i, c.Path, c})
 	}
 	return out, nil
 }
 
 // insertSource makes the new rows without generated columns.
-func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []int, env *cteEnv) (plan.Node, error) {
+func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []insertTarget, env *cteEnv) (plan.Node, error) {
 	out := scanOf(t).Out
 	q := s.Source
 	if q == nil {
@@ -134,9 +134,10 @@ func (b *binder) checkWidth(s *sql.Insert, targets, values int, at sql.Node) err
 
 // insertRow lays values out over the table's columns, defaults elsewhere. A nil
 // value is DEFAULT. overriding is USER or SYSTEM for the values of identity columns.
-func (b *binder) insertRow(t *catalog.Table, overriding string, cols []int, vals []expr.Expr, at []sql.Node) ([]expr.Expr, error) {
+func (b *binder) insertRow(t *catalog.Table, overriding string, cols []insertTarget, vals []expr.Expr, at []sql.Node) ([]expr.Expr, error) {
 	row := make([]expr.Expr, len(t.Columns))
-	for k, i := range cols {
+	for k, to := range cols {
+		i := to.column
 		c := t.Columns[i]
 		if vals[k] == nil || c.Identity != "" && overriding == "USER" {
 			continue
@@ -151,7 +152,7 @@ func (b *binder) insertRow(t *catalog.Table, overriding string, cols []int, vals
 				WithDetail("Column \"%s\" is a generated column.", c.Name)
 		}
 		var err error
-		if row[i], err = b.assign(vals[k], c, at[k]); err != nil {
+		if row[i], err = b.assignTarget(to, row[i], vals[k], c, at[k]); err != nil {
 			return nil, err
 		}
 	}
@@ -167,7 +168,7 @@ func (b *binder) insertRow(t *catalog.Table, overriding string, cols []int, vals
 }
 
 // insertValues binds INSERT ... VALUES, each value for its column.
-func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []int, env *cteEnv) (plan.Node, error) {
+func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []insertTarget, env *cteEnv) (plan.Node, error) {
 	ec := &exprContext{sc: &scope{ctes: env}, clause: "VALUES"}
 	rows := make([][]expr.Expr, len(s.Source.Values))
 	subqueries := false
@@ -230,7 +231,7 @@ func (b *binder) onConflict(s *sql.OnConflict, t *catalog.Table, name string, at
 	excluded.colVisible = false
 	excluded.rel = nil
 	sc := &scope{items: []*rangeItem{tableItem(t, name, 0), excluded}}
-	set, err := b.setClauses(s.Update, t, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
+	set, err := b.setClauses(s.Update, t, 0, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func columnsFrom(n plan.Node, cols []int) *plan.Project {
 }
 
 func (b *binder) mergeUpdate(w *sql.MergeWhen, t *catalog.Table, sc *scope, n plan.Node, at int) (*Mutation, error) {
-	set, err := b.setClauses(w.Set, t, &exprContext{sc: sc, clause: "UPDATE"})
+	set, err := b.setClauses(w.Set, t, at, &exprContext{sc: sc, clause: "UPDATE"})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error
 		return nil, err
 	}
 	t := m.Table
-	set, err := b.setClauses(s.Set, t, &exprContext{sc: sc, clause: "UPDATE"})
+	set, err := b.setClauses(s.Set, t, 0, &exprContext{sc: sc, clause: "UPDATE"})
 	if err != nil {
 		return nil, err
 	}
@@ -156,20 +156,26 @@ func (b *binder) dmlFinish(m *Mutation, n plan.Node, sc *scope, ret []sql.Target
 	return b.constrain(m)
 }
 
-// setClauses binds SET, giving the new value of each column that changes.
-func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, ec *exprContext) (map[int]expr.Expr, error) {
+// setClauses binds SET, giving the new value of each column that changes. The row has
+// the table's columns from offset on.
+func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, offset int, ec *exprContext) (map[int]expr.Expr, error) {
 	out := map[int]expr.Expr{}
-	put := func(name string, v sql.Expr, bound expr.Expr, at sql.Node) error {
+	whole := map[int]bool{}
+	put := func(name string, path []sql.PathStep, v sql.Expr, bound expr.Expr, at sql.Node) error {
 		i := catalog.ColumnIndex(t.Columns, name)
 		if i < 0 {
 			return b.errAt(at, pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name)
 		}
-		if out[i] != nil {
+		if out[i] != nil && (path == nil || whole[i]) {
 			return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", name)
 		}
 		c := t.Columns[i]
+		whole[i] = path == nil
 		var err error
 		if _, ok := v.(*sql.DefaultExpr); ok {
+			if path != nil {
+				return b.errAt(at, pgerr.FeatureNotSupported, "cannot set %s to DEFAULT", map[bool]string{true: "a subfield", false: "an array element"}[path[0].Index == nil])
+			}
 			if c.Generated == "" {
 				out[i], err = b.defaultOf(t, i)
 			}
@@ -188,12 +194,26 @@ func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, ec *exprCont
 				return err
 			}
 		}
+		if path != nil {
+			base := out[i]
+			if base == nil {
+				base = &expr.Col{Index: offset + i, Typ: c.Type}
+			}
+			out[i], err = b.assignPart(part{name, path, ec, at}, base, bound, v)
+			return err
+		}
 		out[i], err = b.assign(bound, c, v)
 		return err
 	}
+	pathOf := func(s *sql.SetClause, i int) []sql.PathStep {
+		if s.Paths == nil {
+			return nil
+		}
+		return s.Paths[i]
+	}
 	for _, s := range list {
 		if !s.Multi {
-			if err := put(s.Columns[0], s.Value, nil, s); err != nil {
+			if err := put(s.Columns[0], pathOf(&s, 0), s.Value, nil, s); err != nil {
 				return nil, err
 			}
 			continue
@@ -204,7 +224,7 @@ func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, ec *exprCont
 				return nil, err
 			}
 			for i, f := range fields {
-				if err := put(s.Columns[i], at[i], f, s); err != nil {
+				if err := put(s.Columns[i], pathOf(&s, i), at[i], f, s); err != nil {
 					return nil, err
 				}
 			}
@@ -230,7 +250,7 @@ func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, ec *exprCont
 			return nil, b.errAt(s.Value, pgerr.SyntaxError, "number of columns does not match number of values")
 		}
 		for i, v := range vals {
-			if err := put(s.Columns[i], v.at.(sql.Expr), v.e, s); err != nil {
+			if err := put(s.Columns[i], pathOf(&s, i), v.at.(sql.Expr), v.e, s); err != nil {
 				return nil, err
 			}
 		}

@@ -160,7 +160,7 @@ func (b *binder) compound(ec *exprContext, e sql.Expr) (expr.Expr, error) {
 	case *sql.CurrentOf:
 		return nil, b.unsupported(e, "WHERE CURRENT OF", "Update by the primary key.")
 	}
-	return nil, b.unsupported(e, "this expression", "")
+	return nil, b.unsupported(e, "this expression", "Compute it with the functions that pg_proc lists.")
 }
 
 func (b *binder) exprs(ec *exprContext, es []sql.Expr) ([]expr.Expr, error) {

@@ -99,7 +99,7 @@ func (b *binder) pureWindow(ec *exprContext, e *sql.FuncCall, w *winItem) error 
 		return err
 	}
 	if e.Distinct {
-		return b.unsupported(e, "DISTINCT for window functions", "")
+		return b.unsupported(e, "DISTINCT for window functions", "Count distinct values in a subquery with GROUP BY, and join it.")
 	}
 	if e.Filter != nil {
 		return pgerr.New(pgerr.FeatureNotSupported, "FILTER is not implemented for non-aggregate window functions").

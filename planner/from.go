@@ -103,7 +103,7 @@ func (b *binder) tableExpr(te sql.TableExpr, outer *scope) (*fromPart, error) {
 	case *sql.WindowTable:
 		return b.windowTable(te, outer)
 	}
-	return nil, b.unsupported(te, "this item of FROM", "")
+	return nil, b.unsupported(te, "this item of FROM", "Use a table, a subquery or a function.")
 }
 
 // blind is outer for a part that may not see its items.

@@ -17,6 +17,14 @@ type Insert struct {
 type InsertColumn struct {
 	At
 	Name string
+	Path []PathStep // to a part of it
+}
+
+// PathStep leads to a part of a column that is assigned to: a field, or with Index
+// what a subscript names.
+type PathStep struct {
+	Field string
+	Index *Index
 }
 
 // OnConflict is ON CONFLICT. Columns or Constraint name the arbiter; both empty:
@@ -35,6 +43,7 @@ type OnConflict struct {
 type SetClause struct {
 	At
 	Columns []string
+	Paths   [][]PathStep // to parts of them; nil: all are assigned whole
 	Value   Expr
 	Multi   bool // the parenthesised form
 }

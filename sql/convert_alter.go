@@ -88,7 +88,7 @@ func (c *converter) alterAction(k *pg.AlterTableCmd, a At) AlterAction {
 	case pg.AlterTableType_AT_ChangeOwner:
 		act.Kind, act.NewName = AlterOwner, roleName(k.Newowner)
 	default:
-		c.unsupported(a, "this action of ALTER TABLE", "")
+		c.unsupported(a, "this action of ALTER TABLE", "Create a new table, INSERT the rows into it and drop the old one.")
 	}
 	return act
 }

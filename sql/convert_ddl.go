@@ -317,7 +317,7 @@ func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
 			out.Strict = d.Arg.GetBoolean().GetBoolval()
 		case "parallel", "cost", "rows", "leakproof", "security", "window":
 		default:
-			c.unsupported(a, "the function option "+strings.ToUpper(d.GetDefname()), "")
+			c.unsupported(a, "the function option "+strings.ToUpper(d.GetDefname()), "Leave the option out.")
 		}
 	}
 	switch body := s.SqlBody; {
@@ -352,7 +352,7 @@ func (c *converter) drop(s *pg.DropStmt, a At) Stmt {
 	out := &Drop{At: a, Kind: objectKind(s.RemoveType), IfExists: s.MissingOk,
 		Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE, Concurrently: s.Concurrent}
 	if !namedKinds[out.Kind] {
-		c.unsupported(a, "DROP "+strings.ToUpper(out.Kind), "")
+		c.unsupported(a, "DROP "+strings.ToUpper(out.Kind), statementHint("DROP "+strings.ToUpper(out.Kind)))
 	}
 	for _, n := range s.Objects {
 		t := DropTarget{Name: c.objectName(n)}

@@ -80,7 +80,7 @@ func (c *converter) rareExpr(n *pg.Node) Expr {
 			c.unsupported(At{NoPos}, "an SQL/JSON constructor or query function",
 				"Use the functions of PostgreSQL 15, such as jsonb_build_object, jsonb_agg and jsonb_path_query.")
 		} else {
-			c.unsupported(At{NoPos}, "this expression ("+typeWord(n)+")", "")
+			c.unsupported(At{NoPos}, "this expression ("+typeWord(n)+")", "Compute it with the functions that pg_proc lists.")
 		}
 	}
 	return &Literal{At: At{NoPos}}

@@ -112,8 +112,54 @@ func (c *converter) utility(n *pg.Node, a At) Stmt {
 			Targets: []DropTarget{{Name: Name{At: a, Name: d.Subname}}}}
 	}
 	what := statementWords(typeWord(n))
-	c.unsupported(a, what, "")
+	c.unsupported(a, what, statementHint(what))
 	return &Unsupported{At: a, What: what}
+}
+
+// statementHint tells what to do instead of a statement that is not there.
+func statementHint(what string) string {
+	for _, h := range statementHints {
+		if strings.HasPrefix(what, h[0]) || strings.HasSuffix(what, h[0]) {
+			return h[1]
+		}
+	}
+	return "docs/COMPATIBILITY.md lists the statements that are there."
+}
+
+// statementHints are hints by the first or last words of statements, the first that
+// fits.
+var statementHints = [][2]string{
+	{"TRIGGER", "Keep what follows from a table in a materialized view, or send its changes out by a sink."},
+	{"RULE", "Keep what follows from a table in a materialized view."},
+	{"CALL", "Send the statements of the procedure."},
+	{"POLICY", "Every user may read every row: give out views of the rows instead."},
+	{"DOMAIN", "Use the base type, with a CHECK constraint at the column."},
+	{"EXTENSION", "The functions that are there need no extension."},
+	{"CREATE AGGREGATE", "Use a function in SQL over array_agg, or an enum or composite type."},
+	{"CREATE TYPE AS RANGE", "Use one of the range types that are there, or two columns."},
+	{"CREATE LANGUAGE", "Functions are written in SQL."},
+	{"TABLESPACE", "All data lives in the data directory."},
+	{"SUBSCRIPTION", "Read changes from Kafka with CREATE SOURCE ... FORMAT DEBEZIUM."},
+	{"PUBLICATION", "Send changes to Kafka with CREATE SINK."},
+	{"SERVER", "Use CREATE SOURCE or CREATE SINK."},
+	{"FOREIGN DATA WRAPPER", "Use CREATE SOURCE or CREATE SINK."},
+	{"FOREIGN TABLE", "Use CREATE SOURCE or CREATE SINK."},
+	{"IMPORT FOREIGN SCHEMA", "Use CREATE SOURCE for each topic."},
+	{"USER MAPPING", "Use CREATE SECRET, and name the secret in the options."},
+	{"STATISTICS", "Joins are ordered by the sizes of relations; there are no statistics to make."},
+	{"CLUSTER", "The rows of a table are stored in the order of its primary key."},
+	{"REINDEX", "Indexes need no upkeep. Drop a failed one and create it again."},
+	{"DATABASE", "There is one database; use schemas."},
+	{"LOAD", "There are no libraries to load."},
+	{"ALTER SYSTEM", "Start the server with the flag or setting."},
+	{"CONVERSION", "Text is UTF8."},
+	{"CREATE CAST", "Use a function."},
+	{"OPERATOR", "Use a function."},
+	{"ACCESS METHOD", "Tables and indexes have one kind of storage."},
+	{"EVENT", "There are no triggers."},
+	{"SECURITY LABEL", "Use COMMENT ON."},
+	{"REASSIGN OWNED", "Use ALTER ... OWNER TO."},
+	{"DROP OWNED", "Use DROP ... CASCADE for the schemas."},
 }
 
 // statementWords turns a node's name into words: CreateTrigStmt is CREATE TRIG.
@@ -188,10 +234,7 @@ func (c *converter) insertColumns(ns []*pg.Node) []InsertColumn {
 	var out []InsertColumn
 	for _, n := range ns {
 		r := n.GetResTarget()
-		if len(r.Indirection) > 0 {
-			c.unsupported(c.at(r.Location), "assigning to a part of a column", "Assign the whole column.")
-		}
-		out = append(out, InsertColumn{c.at(r.Location), r.Name})
+		out = append(out, InsertColumn{c.at(r.Location), r.Name, c.path(r)})
 	}
 	return out
 }
@@ -207,20 +250,44 @@ func (c *converter) setClauses(ns []*pg.Node) []SetClause {
 	var out []SetClause
 	for i := 0; i < len(ns); i++ {
 		r := ns[i].GetResTarget()
-		if len(r.Indirection) > 0 {
-			c.unsupported(c.at(r.Location), "assigning to a part of a column", "Assign the whole column.")
-		}
 		m := r.Val.GetMultiAssignRef()
 		if m == nil {
-			out = append(out, SetClause{At: c.at(r.Location), Columns: []string{r.Name}, Value: c.expr(r.Val)})
+			set := SetClause{At: c.at(r.Location), Columns: []string{r.Name}, Value: c.expr(r.Val)}
+			if p := c.path(r); p != nil {
+				set.Paths = [][]PathStep{p}
+			}
+			out = append(out, set)
 			continue
 		}
 		set := SetClause{At: c.at(r.Location), Value: c.expr(m.Source), Multi: true}
+		var paths [][]PathStep
 		for k := 0; k < int(m.Ncolumns) && i+k < len(ns); k++ {
 			set.Columns = append(set.Columns, ns[i+k].GetResTarget().GetName())
+			if paths = append(paths, c.path(ns[i+k].GetResTarget())); paths[k] != nil {
+				set.Paths = paths
+			}
+		}
+		if set.Paths != nil {
+			set.Paths = paths
 		}
 		i += int(m.Ncolumns) - 1
 		out = append(out, set)
+	}
+	return out
+}
+
+// path converts what stands behind a column that is assigned to.
+func (c *converter) path(r *pg.ResTarget) []PathStep {
+	var out []PathStep
+	for _, n := range r.GetIndirection() {
+		switch v := n.Node.(type) {
+		case *pg.Node_AIndices:
+			out = append(out, PathStep{Index: &Index{v.AIndices.IsSlice, c.expr(v.AIndices.Lidx), c.expr(v.AIndices.Uidx)}})
+		case *pg.Node_AStar:
+			c.syntax(c.at(r.Location), pgerr.FeatureNotSupported, "row expansion via \"*\" is not supported here")
+		default:
+			out = append(out, PathStep{Field: nodeString(n)})
+		}
 	}
 	return out
 }
@@ -283,7 +350,7 @@ func (c *converter) set(s *pg.VariableSetStmt, a At) Stmt {
 		m, snapshot := c.txModes(s.Args)
 		return &SetTransaction{a, s.Name == "SESSION CHARACTERISTICS", m, snapshot}
 	default:
-		c.unsupported(a, "SET ... FROM CURRENT", "")
+		c.unsupported(a, "SET ... FROM CURRENT", "Name the value.")
 	}
 	return out
 }
@@ -370,7 +437,7 @@ func (c *converter) grant(s *pg.GrantStmt, a At) Stmt {
 	out := &Grant{At: a, Revoke: !s.IsGrant, Kind: objectKind(s.Objtype), GrantOption: s.GrantOption,
 		AllIn: s.Targtype == pg.GrantTargetType_ACL_TARGET_ALL_IN_SCHEMA, Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE}
 	if s.Targtype == pg.GrantTargetType_ACL_TARGET_DEFAULTS {
-		c.unsupported(a, "ALTER DEFAULT PRIVILEGES", "")
+		c.unsupported(a, "ALTER DEFAULT PRIVILEGES", "Grant on each object when it is there.")
 	}
 	for _, p := range s.Privileges {
 		k := p.GetAccessPriv()
@@ -405,7 +472,7 @@ func (c *converter) grantRole(s *pg.GrantRoleStmt, a At) Stmt {
 func (c *converter) comment(s *pg.CommentStmt, a At) Stmt {
 	out := &Comment{At: a, Kind: objectKind(s.Objtype), Text: s.Comment, Null: s.Comment == ""}
 	if !namedKinds[out.Kind] {
-		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind), "")
+		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind), "Tables, columns, views, indexes, sources, sinks, schemas, types and sequences have comments.")
 	}
 	if f := s.Object.GetObjectWithArgs(); f != nil && !f.ArgsUnspecified {
 		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind)+" with argument types", "Leave the argument types out.")

@@ -28,7 +28,7 @@ func (c *converter) table(n *pg.Node) TableExpr {
 	case *pg.Node_RangeTableFunc:
 		c.unsupported(c.at(v.RangeTableFunc.Location), "XMLTABLE", "Keep XML as text.")
 	default:
-		c.unsupported(At{NoPos}, "this kind of table expression ("+typeWord(n)+")", "")
+		c.unsupported(At{NoPos}, "this kind of table expression ("+typeWord(n)+")", "Use a table, a subquery or a function.")
 	}
 	return &TableRef{At: At{NoPos}}
 }

@@ -49,6 +49,7 @@ func (f *formatter) insert(s *Insert) {
 	f.wIf(s.Alias != "", " AS "+QuoteIdent(s.Alias))
 	for i, c := range s.Columns {
 		f.w(not(i > 0, " (", ", "), QuoteIdent(c.Name))
+		f.path(c.Path)
 	}
 	f.wIf(len(s.Columns) > 0, ")")
 	f.wIf(s.Overriding != "", " OVERRIDING "+s.Overriding+" VALUE")
@@ -87,11 +88,33 @@ func (f *formatter) onConflict(c *OnConflict) {
 	f.clause(" WHERE ", c.Where)
 }
 
+// path writes what leads to a part of a column.
+func (f *formatter) path(steps []PathStep) {
+	for _, s := range steps {
+		if s.Index == nil {
+			f.w(".", QuoteIdent(s.Field))
+			continue
+		}
+		f.w("[")
+		if s.Index.Slice {
+			f.clause("", s.Index.Lower)
+			f.w(":")
+		}
+		f.clause("", s.Index.Upper)
+		f.w("]")
+	}
+}
+
 func (f *formatter) setClauses(sets []SetClause) {
 	for i, s := range sets {
 		f.wIf(i > 0, ", ")
 		f.w(not(s.Multi, "", "("))
-		f.idents(s.Columns)
+		for k, n := range s.Columns {
+			f.w(not(k > 0, "", ", "), QuoteIdent(n))
+			if s.Paths != nil {
+				f.path(s.Paths[k])
+			}
+		}
 		f.w(not(s.Multi, "", ")"), " = ")
 		f.expr(s.Value)
 	}
@@ -137,6 +160,7 @@ func (f *formatter) mergeInsert(s *Insert) {
 	f.w("INSERT")
 	for i, c := range s.Columns {
 		f.w(not(i > 0, " (", ", "), QuoteIdent(c.Name))
+		f.path(c.Path)
 	}
 	f.wIf(len(s.Columns) > 0, ")")
 	f.wIf(s.Overriding != "", " OVERRIDING "+s.Overriding+" VALUE")

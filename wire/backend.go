@@ -59,6 +59,9 @@ type Client interface {
 	// Statements are the connection's named prepared statements: SQL's PREPARE,
 	// EXECUTE, DEALLOCATE and DISCARD share them with the protocol's Parse.
 	Statements() *Statements
+	// Notification sends a NotificationResponse when no transaction is open. Unlike
+	// the others it may be called by any goroutine.
+	Notification(pid int32, channel, payload string)
 	// TransactionEnded must be called when a transaction block or an implicit
 	// transaction ended, either way: its portals are closed after the current
 	// message. Cursors of DECLARE are the session's own affair.

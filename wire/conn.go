@@ -53,6 +53,7 @@ type conn struct {
 	cancelQuery context.CancelCauseFunc
 	busy        bool
 	terminating bool
+	notes       []*pgproto3.NotificationResponse // to be sent
 }
 
 var _ Client = (*conn)(nil)
@@ -152,6 +153,11 @@ func (c *conn) loop() error {
 			return errShutdown
 		}
 		c.setIdleLimit()
+		if c.sendNotes() {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
 		msg, err := c.be.Receive()
 		if err != nil {
 			if err = c.receiveError(err); err != nil {
@@ -194,6 +200,9 @@ func (c *conn) receiveError(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		if c.isTerminating() {
 			return errShutdown
+		}
+		if c.woken() {
+			return nil
 		}
 		if c.sess.TxStatus() != 'I' {
 			return pgerr.New("25P03", "terminating connection due to idle-in-transaction timeout")

@@ -69,6 +69,7 @@ func (c *conn) commandComplete(tag string) {
 
 // ready sends ReadyForQuery and everything before it.
 func (c *conn) ready() error {
+	c.sendNotes()
 	c.out = append(c.out, 'Z', 0, 0, 0, 5, c.sess.TxStatus())
 	return c.flush()
 }

@@ -472,3 +472,14 @@ MERGE INTO t USING u ON 1 WHEN MATCHED THEN DELETE
 MERGE INTO t USING u ON true WHEN MATCHED AND 1 THEN DELETE
 MERGE INTO t USING (VALUES (1), (1)) AS x (a) ON t.a = x.a WHEN MATCHED THEN DELETE
 MERGE INTO t USING u ON a = 1 WHEN MATCHED THEN DELETE
+
+-- Parts of columns, channels.
+UPDATE t SET name[1] = 'x'
+UPDATE t SET a.x = 1
+UPDATE t SET nope[1] = 1
+UPDATE t SET j['a'] = '1'
+INSERT INTO t (a[1]) VALUES (1)
+INSERT INTO t (a, a.x) VALUES (1, 2)
+SELECT pg_notify('', 'x')
+SELECT pg_notify(repeat('x', 64), 'x')
+SELECT pg_notify('x', repeat('x', 8000))
