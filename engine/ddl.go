@@ -10,6 +10,7 @@ import (
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
 
@@ -21,7 +22,7 @@ func (s *Session) ddlCommand(p *prepared) error {
 	if err != nil {
 		return err
 	}
-	p.command = tagged(tag, func(ctx context.Context) error {
+	run := func(ctx context.Context) error {
 		if s.tx.readOnly {
 			return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
 		}
@@ -40,7 +41,15 @@ func (s *Session) ddlCommand(p *prepared) error {
 			return err
 		}
 		return f(ctx, s.planner(p.st, nil))
-	})
+	}
+	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
+		s.made = -1
+		err := run(ctx)
+		if s.made >= 0 {
+			return nil, "SELECT " + itoa(s.made), err
+		}
+		return nil, tag, err
+	}
 	return nil
 }
 
@@ -237,10 +246,12 @@ func (s *Session) queryRows(ctx context.Context, q *planner.Query, rel uint32, c
 	defer r.close()
 	b := state.NewRowBatch(rel)
 	var row []byte
+	s.made = 0
 	err := r.execute(q.Root, func(ch *vec.Chunk) error {
 		for i := range ch.Rows {
 			row = vec.AppendRow(row[:0], ch, nil, i)
 			b.Add(row, ch.Weight(i))
+			s.made += ch.Weight(i)
 		}
 		return nil
 	})

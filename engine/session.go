@@ -22,7 +22,8 @@ type Session struct {
 	expr    expr.Session
 	tx      transaction
 	temp    temporary
-	hushed  bool // notices are kept back
+	hushed  bool  // notices are kept back
+	made    int64 // rows that CREATE TABLE AS has stored; -1: it was none
 	cursors map[string]*cursor
 	given   given
 	started time.Time

@@ -39,7 +39,11 @@ func (b *binder) assignPart(p part, base, val expr.Expr, at sql.Node) (expr.Expr
 	case t.ID == types.Array:
 		return b.assignElement(p, n, base, val, at)
 	}
-	return nil, b.errAt(p.at, pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.Base())
+	err := pgerr.New(pgerr.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", t.Base())
+	if _, missing := base.(*expr.Const); !missing { // of INSERT
+		err = err.At(b.at(p.at))
+	}
+	return nil, err
 }
 
 func (b *binder) assignField(p part, base, val expr.Expr, at sql.Node) (expr.Expr, error) {
