@@ -270,6 +270,8 @@ func newOperator(p plan.Node, b *opBase) (Operator, error) {
 		return newSort(p, b)
 	case *plan.Limit:
 		return newLimit(p, b)
+	case *plan.Threshold:
+		return newThreshold(p, b), nil
 	case *plan.SingleRow:
 		return newSingleRow(p, b), nil
 	case *plan.Materialize:

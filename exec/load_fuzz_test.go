@@ -22,6 +22,7 @@ func statefulPlans(t testing.TB) []plan.Node {
 		&plan.TopN{Input: l, Partition: []int{1}, Order: []expr.SortKey{{Col: 0}}, Limit: 2},
 		over(l, []int{0}, []expr.SortKey{{Col: 1}}),
 		&plan.SingleRow{Input: l},
+		&plan.Threshold{Input: l, Bound: scan(types.TInt8), Op: plan.Greater},
 	}
 }
 

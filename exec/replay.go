@@ -24,7 +24,7 @@ type Replayer interface {
 // ALL keeps nothing of its rows.
 func Replays(n plan.Node) bool {
 	switch n := n.(type) {
-	case *plan.Aggregate, *plan.Clock, *plan.Join, *plan.SetOp, *plan.SingleRow, *plan.TopN, *plan.Upsert, *plan.Window:
+	case *plan.Aggregate, *plan.Clock, *plan.Join, *plan.SetOp, *plan.SingleRow, *plan.Threshold, *plan.TopN, *plan.Upsert, *plan.Window:
 		return true
 	case *plan.Recursive:
 		return !n.All

@@ -89,6 +89,22 @@ func (s *singleRow) Replay(emit Emit) error {
 	return out.flush(emit)
 }
 
+// Replay emits the rows that pass the bound.
+func (t *threshold) Replay(emit Emit) error {
+	out := newRowOutput(t.format, t.out.types, t.ctx.rows())
+	var err error
+	t.rows.each(func(id uint32) bool {
+		if w := t.weight(id); w != 0 && t.passes(&t.cut, t.sortKey(id)) {
+			err = out.add(t.rowBytes(id), w, emit)
+		}
+		return err == nil
+	})
+	if err == nil {
+		err = out.flush(emit)
+	}
+	return err
+}
+
 // Replay emits the windows of all partitions.
 func (t *topN) Replay(emit Emit) error {
 	r := *t

@@ -20,7 +20,8 @@ type rowOrder struct {
 	trees []*btree.BTreeG[orderItem]
 	spare []uint32 // free places of trees
 	nodes *btree.FreeListG[orderItem]
-	inner int // entries in trees
+	inner int    // entries in trees
+	probe []byte // the key that noID stands for while a tree is searched
 }
 
 type orderItem struct {
@@ -51,7 +52,14 @@ func (o *rowOrder) less(a, b orderItem) bool {
 	if a.prefix != b.prefix {
 		return a.prefix < b.prefix
 	}
-	return bytes.Compare(o.rows.key(a.id)[8:], o.rows.key(b.id)[8:]) < 0
+	return bytes.Compare(o.key(a.id), o.key(b.id)) < 0
+}
+
+func (o *rowOrder) key(id uint32) []byte {
+	if id == noID {
+		return o.probe
+	}
+	return o.rows.key(id)[8:]
 }
 
 // compare compares an entry with a key and its prefix.
@@ -190,6 +198,21 @@ func (o *rowOrder) scan(p []byte, f func(id uint32) bool) {
 		if !f(le.Uint32(l[i+8:])) {
 			return
 		}
+	}
+}
+
+// from calls f for the rows of a partition whose keys are not before key, in order,
+// until it returns false.
+func (o *rowOrder) from(p, key []byte, f func(id uint32) bool) {
+	if t := le.Uint32(p[partTree:]); t != 0 {
+		o.probe = key
+		o.trees[t-1].AscendGreaterOrEqual(orderItem{orderPrefix(key), noID}, func(x orderItem) bool { return f(x.id) })
+		o.probe = nil
+		return
+	}
+	l := o.list(p)[:le.Uint64(p[partRows:])*entryBytes]
+	at, _ := o.search(l, orderPrefix(key), key)
+	for i := at; i < len(l) && f(le.Uint32(l[i+8:])); i += entryBytes {
 	}
 }
 

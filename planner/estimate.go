@@ -104,6 +104,8 @@ func (e *estimator) guess(n plan.Node) float64 {
 			return math.Min(float64(n.Limit), e.of(n.Input))
 		}
 		return e.of(n.Input)
+	case *plan.Threshold:
+		return e.of(n.Input) / 3
 	case *plan.SingleRow, *plan.Clock:
 		return 1
 	}

@@ -144,6 +144,8 @@ func describe(n plan.Node) (string, []string) {
 		return t, nil
 	case *plan.Upsert:
 		return "Upsert", []string{"Key: " + colNames(n.Schema(), n.Key)}
+	case *plan.Threshold:
+		return "Threshold Filter", []string{"Cond: " + computed(n.Input, n.Col) + " " + n.Op.String() + " the value of " + computed(n.Bound, 0)}
 	case *plan.SingleRow:
 		return "Single Row", nil
 	case *plan.Exchange:
@@ -166,6 +168,23 @@ func describe(n plan.Node) (string, []string) {
 		return "Sink", []string{"Key: " + colNames(n.Schema(), n.Key)}
 	}
 	return fmt.Sprintf("%T", n), nil
+}
+
+// computed names a column of n, by its expression if it has no name.
+func computed(n plan.Node, col int) string {
+	for {
+		switch x := n.(type) {
+		case *plan.Exchange:
+			n = x.Input
+		case *plan.Project:
+			if x.Out[col].Name == "" {
+				return exprText(x.Exprs[col], x.Input.Schema())
+			}
+			return colName(x.Out, col)
+		default:
+			return colName(n.Schema(), col)
+		}
+	}
 }
 
 func concat(a, b []plan.Column) []plan.Column {

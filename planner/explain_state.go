@@ -62,6 +62,8 @@ func (e *explainer) stateLines(n plan.Node) []string {
 		return []string{"State: " + kept("input", est.of(n.Input), n.Input)}
 	case *plan.SetOp:
 		return []string{"State: " + kept("left", est.of(n.Left), n.Left) + "; " + kept("right", est.of(n.Right), n.Right)}
+	case *plan.Threshold:
+		return []string{"State: " + kept("input", est.of(n.Input), n.Input)}
 	case *plan.SingleRow:
 		return []string{"State: " + kept("input", est.of(n.Input), n.Input)}
 	case *plan.Upsert:

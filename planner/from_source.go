@@ -68,9 +68,9 @@ func (p *Planner) SourceDefault(c catalog.Column) (types.Datum, error) {
 }
 
 // pruneUpsert keeps the key's columns: the others' values belong to it.
-func pruneUpsert(n *plan.Upsert, need []int) (plan.Node, map[int]int) {
+func (p pruner) pruneUpsert(n *plan.Upsert, need []int) (plan.Node, map[int]int) {
 	s := newColSet(need...)
 	s.add(n.Key...)
-	in, at := prune(n.Input, slices.Clone(s.sorted()))
+	in, at := p.prune(n.Input, slices.Clone(s.sorted()))
 	return &plan.Upsert{Input: in, Key: mapInts(n.Key, at), Keep: n.Keep}, at
 }

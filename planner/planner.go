@@ -93,7 +93,7 @@ func (b *binder) optimize(n plan.Node) (plan.Node, error) {
 	}
 	n = extractJoinKeys(n)
 	n = rankToTopN(n)
-	n = pruneColumns(n)
+	n = pruneColumns(n, b.stream)
 	n = mergeProjects(n)
 	if !b.stream {
 		n = b.chooseLookups(n)

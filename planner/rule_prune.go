@@ -8,9 +8,15 @@ import (
 )
 
 // pruneColumns removes columns nobody reads, down into the scans, so that a
-// source does not even decode them.
-func pruneColumns(n plan.Node) plan.Node {
-	return pruneTo(n, all(len(n.Schema())))
+// source does not even decode them. In a stream it also finds the joins one side
+// of which nobody reads (newThreshold).
+func pruneColumns(n plan.Node, stream bool) plan.Node {
+	return pruner{stream}.pruneTo(n, all(len(n.Schema())))
+}
+
+// pruner removes columns from a plan.
+type pruner struct {
+	stream bool // of a dataflow, outside of recursions
 }
 
 func all(n int) []int {
@@ -22,8 +28,8 @@ func all(n int) []int {
 }
 
 // pruneTo returns n with exactly the columns need, in that order.
-func pruneTo(n plan.Node, need []int) plan.Node {
-	m, at := prune(n, need)
+func (p pruner) pruneTo(n plan.Node, need []int) plan.Node {
+	m, at := p.prune(n, need)
 	cols := make([]int, len(need))
 	for i, c := range need {
 		cols[i] = at[c]
@@ -98,27 +104,27 @@ func remapBy(e expr.Expr, at map[int]int) expr.Expr {
 }
 
 // prune returns n with at least the columns need, and where they are.
-func prune(n plan.Node, need []int) (plan.Node, map[int]int) {
+func (p pruner) prune(n plan.Node, need []int) (plan.Node, map[int]int) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return pruneScan(n, need)
 	case *plan.Upsert:
-		return pruneUpsert(n, need)
+		return p.pruneUpsert(n, need)
 	case *plan.Values:
 		return pruneValues(n, need)
 	case *plan.Filter:
 		s := newColSet(need...)
 		s.addExpr(n.Cond)
-		in, at := prune(n.Input, s.sorted())
+		in, at := p.prune(n.Input, s.sorted())
 		return &plan.Filter{Input: in, Cond: remapBy(n.Cond, at)}, at
 	case *plan.Project:
-		return pruneProject(n, need)
+		return p.pruneProject(n, need)
 	case *plan.ProjectSet:
-		return pruneProjectSet(n, need)
+		return p.pruneProjectSet(n, need)
 	case *plan.Join:
-		return pruneJoin(n, need)
+		return p.pruneJoin(n, need)
 	case *plan.Aggregate:
-		return pruneAggregate(n, need)
+		return p.pruneAggregate(n, need)
 	case *plan.Union:
 		s := newColSet(need...).sorted()
 		out, at := &plan.Union{}, map[int]int{}
@@ -127,27 +133,29 @@ func prune(n plan.Node, need []int) (plan.Node, map[int]int) {
 			out.Out = append(out.Out, n.Out[c])
 		}
 		for _, in := range n.Inputs {
-			out.Inputs = append(out.Inputs, pruneTo(in, s))
+			out.Inputs = append(out.Inputs, p.pruneTo(in, s))
 		}
 		return out, at
 	case *plan.TopN:
-		return pruneTopN(n, need)
+		return p.pruneTopN(n, need)
 	case *plan.Window:
-		return pruneWindow(n, need)
+		return p.pruneWindow(n, need)
 	case *plan.Sort:
 		s := newColSet(need...)
 		s.add(sortCols(n.Order)...)
-		in, at := prune(n.Input, s.sorted())
+		in, at := p.prune(n.Input, s.sorted())
 		return &plan.Sort{Input: in, Order: mapSort(n.Order, at)}, at
 	case *plan.Limit:
-		in, at := prune(n.Input, need)
+		in, at := p.prune(n.Input, need)
 		return &plan.Limit{Input: in, Limit: n.Limit, Offset: n.Offset}, at
+	case *plan.Recursive:
+		p.stream = false // its operators seal many times an epoch
 	}
 	// The rest keeps all columns of its inputs.
 	ch := n.Children()
 	out := make([]plan.Node, len(ch))
 	for i, c := range ch {
-		out[i] = pruneTo(c, all(len(c.Schema())))
+		out[i] = p.pruneTo(c, all(len(c.Schema())))
 	}
 	at := map[int]int{}
 	for i := range n.Schema() {
@@ -191,13 +199,13 @@ func pruneValues(n *plan.Values, need []int) (plan.Node, map[int]int) {
 	return c, at
 }
 
-func pruneProject(n *plan.Project, need []int) (plan.Node, map[int]int) {
+func (p pruner) pruneProject(n *plan.Project, need []int) (plan.Node, map[int]int) {
 	s := newColSet(need...).sorted()
 	in := newColSet()
 	for _, k := range s {
 		in.addExpr(n.Exprs[k])
 	}
-	m, down := prune(n.Input, in.sorted())
+	m, down := p.prune(n.Input, in.sorted())
 	c, at := &plan.Project{Input: m}, map[int]int{}
 	for i, k := range s {
 		at[k] = i
@@ -209,7 +217,7 @@ func pruneProject(n *plan.Project, need []int) (plan.Node, map[int]int) {
 
 // pruneProjectSet keeps every set-returning call, which decides how many rows
 // there are.
-func pruneProjectSet(n *plan.ProjectSet, need []int) (plan.Node, map[int]int) {
+func (p pruner) pruneProjectSet(n *plan.ProjectSet, need []int) (plan.Node, map[int]int) {
 	keep := newColSet(need...)
 	for i, e := range n.Exprs {
 		if hasSet(e) {
@@ -221,7 +229,7 @@ func pruneProjectSet(n *plan.ProjectSet, need []int) (plan.Node, map[int]int) {
 	for _, k := range s {
 		in.addExpr(n.Exprs[k])
 	}
-	m, down := prune(n.Input, in.sorted())
+	m, down := p.prune(n.Input, in.sorted())
 	c, at := &plan.ProjectSet{Input: m}, map[int]int{}
 	for i, k := range s {
 		at[k] = i
@@ -231,9 +239,14 @@ func pruneProjectSet(n *plan.ProjectSet, need []int) (plan.Node, map[int]int) {
 	return c, at
 }
 
-func pruneJoin(n *plan.Join, need []int) (plan.Node, map[int]int) {
+func (p pruner) pruneJoin(n *plan.Join, need []int) (plan.Node, map[int]int) {
 	nl := len(n.Left.Schema())
 	l, r := newColSet(n.LeftKeys...), newColSet(n.RightKeys...)
+	if p.stream {
+		if t, at := newThreshold(n, need); t != nil {
+			return p.pruneThreshold(t, need, at)
+		}
+	}
 	both := newColSet(need...)
 	if n.Residual != nil {
 		both.addExpr(n.Residual)
@@ -245,8 +258,8 @@ func pruneJoin(n *plan.Join, need []int) (plan.Node, map[int]int) {
 			r.add(c - nl)
 		}
 	}
-	left, la := prune(n.Left, l.sorted())
-	right, ra := prune(n.Right, r.sorted())
+	left, la := p.prune(n.Left, l.sorted())
+	right, ra := p.prune(n.Right, r.sorted())
 	wide := len(left.Schema())
 	at := map[int]int{}
 	for k, v := range la {
@@ -259,7 +272,7 @@ func pruneJoin(n *plan.Join, need []int) (plan.Node, map[int]int) {
 		NullSafe: n.NullSafe, Residual: remapBy(n.Residual, at)}, at
 }
 
-func pruneAggregate(n *plan.Aggregate, need []int) (plan.Node, map[int]int) {
+func (p pruner) pruneAggregate(n *plan.Aggregate, need []int) (plan.Node, map[int]int) {
 	ng := len(n.Group)
 	in := newColSet(n.Group...)
 	want := newColSet(need...)
@@ -275,7 +288,7 @@ func pruneAggregate(n *plan.Aggregate, need []int) (plan.Node, map[int]int) {
 		}
 		in.add(sortCols(a.OrderBy)...)
 	}
-	m, down := prune(n.Input, in.sorted())
+	m, down := p.prune(n.Input, in.sorted())
 	c := &plan.Aggregate{Input: m, Group: mapInts(n.Group, down), Scalar: n.Scalar, Out: slices.Clone(n.Out[:ng])}
 	at := map[int]int{}
 	for i := range ng {
@@ -294,7 +307,7 @@ func pruneAggregate(n *plan.Aggregate, need []int) (plan.Node, map[int]int) {
 	return c, at
 }
 
-func pruneTopN(n *plan.TopN, need []int) (plan.Node, map[int]int) {
+func (p pruner) pruneTopN(n *plan.TopN, need []int) (plan.Node, map[int]int) {
 	w := len(n.Input.Schema())
 	s := newColSet(n.Partition...)
 	s.add(sortCols(n.Order)...)
@@ -303,7 +316,7 @@ func pruneTopN(n *plan.TopN, need []int) (plan.Node, map[int]int) {
 			s.add(c)
 		}
 	}
-	in, at := prune(n.Input, s.sorted())
+	in, at := p.prune(n.Input, s.sorted())
 	c := *n
 	c.Input, c.Partition, c.Order = in, mapInts(n.Partition, at), mapSort(n.Order, at)
 	if n.RankCol {
@@ -315,7 +328,7 @@ func pruneTopN(n *plan.TopN, need []int) (plan.Node, map[int]int) {
 	return &c, at
 }
 
-func pruneWindow(n *plan.Window, need []int) (plan.Node, map[int]int) {
+func (p pruner) pruneWindow(n *plan.Window, need []int) (plan.Node, map[int]int) {
 	w := len(n.Input.Schema())
 	s := newColSet(n.Partition...)
 	s.add(sortCols(n.Order)...)
@@ -339,7 +352,7 @@ func pruneWindow(n *plan.Window, need []int) (plan.Node, map[int]int) {
 			}
 		}
 	}
-	in, at := prune(n.Input, s.sorted())
+	in, at := p.prune(n.Input, s.sorted())
 	if len(keep) == 0 {
 		return in, at
 	}

@@ -174,6 +174,10 @@ func placed(n plan.Node) (plan.Node, spread) {
 		return n, spread{single: true} // else every instance would yield the rows
 	case *plan.Join:
 		return placeJoin(n)
+	case *plan.Threshold:
+		in, isp := placed(n.Input)
+		bound, bsp := placed(n.Bound)
+		return plan.WithChildren(n, []plan.Node{single(in, isp), single(bound, bsp)}), spread{single: true}
 	case *plan.SetOp:
 		keys := all(len(n.Left.Schema()))
 		l, r := hashed(n.Left, keys), hashed(n.Right, keys)

@@ -342,6 +342,32 @@ type Apply struct {
 	On          expr.Expr // over left columns then right; nil: true
 }
 
+// Threshold keeps the rows of Input whose column Col compares by Op with the only
+// column of Bound, which has at most one row; without one, or with NULL, none. It
+// is of streams only.
+type Threshold struct {
+	Input, Bound Node
+	Col          int
+	Op           OrderOp
+}
+
+// OrderOp is a comparison by order.
+type OrderOp uint8
+
+// The comparisons.
+const (
+	Less OrderOp = iota
+	LessEqual
+	Greater
+	GreaterEqual
+)
+
+// String returns the operator.
+func (o OrderOp) String() string { return [...]string{"<", "<=", ">", ">="}[o] }
+
+// Flipped is the comparison with its sides exchanged.
+func (o OrderOp) Flipped() OrderOp { return [...]OrderOp{Greater, GreaterEqual, Less, LessEqual}[o] }
+
 // SingleRow fails with 21000 when its input has more than one row, and yields one
 // row of NULLs when it has none: an uncorrelated scalar subquery.
 type SingleRow struct{ Input Node }

@@ -253,6 +253,9 @@ func (n *Apply) Props() Props {
 	return Props{}
 }
 
+// Props: some rows of the input.
+func (n *Threshold) Props() Props { return Props{false, n.Input.Props().Keys} }
+
 // Props: exactly one row.
 func (n *SingleRow) Props() Props { return Props{false, [][]int{{}}} }
 

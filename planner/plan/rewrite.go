@@ -56,6 +56,8 @@ func WithChildren(n Node, ch []Node) Node {
 		c := *n
 		c.Left, c.Right = ch[0], ch[1]
 		return &c
+	case *Threshold:
+		return &Threshold{ch[0], ch[1], n.Col, n.Op}
 	case *SingleRow:
 		return &SingleRow{ch[0]}
 	case *Exchange:

@@ -41,6 +41,7 @@ func (n *Apply) Schema() []Column {
 	}
 	return concat(n.Left.Schema(), n.Right.Schema())
 }
+func (n *Threshold) Schema() []Column   { return n.Input.Schema() }
 func (n *SingleRow) Schema() []Column   { return n.Input.Schema() }
 func (n *Exchange) Schema() []Column    { return n.Input.Schema() }
 func (n *Materialize) Schema() []Column { return n.Input.Schema() }
@@ -102,6 +103,7 @@ func (n *Sort) Children() []Node        { return []Node{n.Input} }
 func (n *Limit) Children() []Node       { return []Node{n.Input} }
 func (n *Window) Children() []Node      { return []Node{n.Input} }
 func (n *Apply) Children() []Node       { return []Node{n.Left, n.Right} }
+func (n *Threshold) Children() []Node   { return []Node{n.Input, n.Bound} }
 func (n *SingleRow) Children() []Node   { return []Node{n.Input} }
 func (n *Exchange) Children() []Node    { return []Node{n.Input} }
 func (n *Materialize) Children() []Node { return []Node{n.Input} }
