@@ -111,9 +111,8 @@ func (s *Session) Quick(text string) wire.Portal {
 	}
 	p.once.Do(func() { s.planTemplate(p, cat, t) })
 	if p.dml != nil {
-		args := make([]types.Datum, 0, len(t.Constants))
-		if args, ok := s.templateArgs(p, args); ok {
-			return &quickWrite{s: s, plan: p, text: text, args: args}
+		if q := s.fromTemplate(p, &statement{Parsed: sql.Parsed{Text: text}, whole: text}); q != nil {
+			return &portal{p: q, args: q.taken}
 		}
 		return nil
 	}

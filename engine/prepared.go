@@ -25,6 +25,10 @@ type prepared struct {
 	query *planner.Query
 	dml   *planner.Mutation
 	locks []planner.RowLock // of a query FOR UPDATE
+	// taken are the constants of the text, of types takenAs, if dml is the plan of its
+	// template; nil: it is the text's own.
+	taken   []types.Datum
+	takenAs []types.T
 	// point is the compiled form of query if it reads by a whole key; made at the
 	// second execution, since most statements have only one.
 	point *pointRead
@@ -62,6 +66,11 @@ func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*p
 		s.setNow()
 	}
 	s.expr.Catalog = s.catalogInfo()
+	if st.part && len(oids) == 0 {
+		if p := s.templated(st); p != nil {
+			return p, nil
+		}
+	}
 	declared := make([]types.T, max(len(oids), st.NumParams))
 	for i := range declared {
 		declared[i] = types.TUnknown
@@ -82,7 +91,14 @@ func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*p
 
 func (p *prepared) analyse(ctx context.Context) error {
 	s := p.s
-	p.cat = s.eng.cat.Current()
+	p.cat, p.taken = s.eng.cat.Current(), nil
+	if p.st.Stmt == nil { // its template was known
+		ps, err := sql.Parse(p.st.whole)
+		if err != nil {
+			return err
+		}
+		p.st = &statement{Parsed: ps[0], whole: p.st.whole}
+	}
 	switch st := p.st.Stmt.(type) {
 	case *sql.Select:
 		q, locks, err := s.planQuery(p.st, p.params, st)
@@ -149,6 +165,9 @@ func (p *prepared) Bind(ctx context.Context, args []types.Datum) (wire.Portal, e
 			return nil, err
 		}
 	}
+	if p.taken != nil {
+		args = p.taken
+	}
 	return &portal{p: p, args: args}, nil
 }
 
@@ -175,6 +194,9 @@ func (p *prepared) writing(ctx context.Context) func() (writing, []types.T, erro
 		}
 		if p.query != nil {
 			return writing{cat: p.cat, with: p.query.With, query: p.query.Root}, p.params, nil
+		}
+		if p.taken != nil {
+			return writing{cat: p.cat, main: p.dml}, p.takenAs, nil
 		}
 		return writing{cat: p.cat, with: p.dml.With, main: p.dml}, p.params, nil
 	}

@@ -1,14 +1,10 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
-	"github.com/streamdb/streamdb/vec"
-	"github.com/streamdb/streamdb/wire"
 )
 
 // quickMutation reports whether a plan is worth keeping for other constants: it
@@ -39,57 +35,32 @@ func readsOneRelation(n plan.Node) bool {
 	return false
 }
 
-// quickWrite changes a table by its template's plan.
-type quickWrite struct {
-	s    *Session
-	plan *cachedPlan
-	own  *prepared // the text's own plan, once the catalog has changed
-	text string
-	args []types.Datum
-	n    int64 // rows changed
-	done bool
+// templated returns a statement of a text of several as planned for its template;
+// nil: there is no such plan.
+func (s *Session) templated(st *statement) *prepared {
+	t := &s.template
+	if !t.Read(st.Text) || t.Kind == sql.SelectTemplate || len(t.Constants) == 0 {
+		return nil
+	}
+	t.Key = append(t.Key, s.planKey()...)
+	p, cat := s.eng.plans.find(s.eng.cat, t.Key)
+	if p == nil {
+		return nil
+	}
+	p.once.Do(func() { s.planTemplate(p, cat, t) })
+	if p.dml == nil {
+		return nil
+	}
+	return s.fromTemplate(p, st)
 }
 
-// Columns implements wire.Portal.
-func (o *quickWrite) Columns() []wire.Column { return nil }
-
-// Copy implements wire.Portal.
-func (o *quickWrite) Copy() *wire.Copy { return nil }
-
-// Tag implements wire.Portal.
-func (o *quickWrite) Tag(int64) string { return dmlTag(o.plan.dml, o.n) }
-
-// Close implements wire.Portal.
-func (o *quickWrite) Close() {}
-
-// Next implements wire.Portal.
-func (o *quickWrite) Next(ctx context.Context) (_ *vec.Chunk, err error) {
-	if o.done {
-		return nil, nil
+// fromTemplate returns the statement that the session's template was read from, with
+// its constants as arguments of the template's plan; nil: the text's own plan reports
+// what is wrong with them.
+func (s *Session) fromTemplate(p *cachedPlan, st *statement) *prepared {
+	args, ok := s.templateArgs(p, make([]types.Datum, 0, len(s.template.Constants)))
+	if !ok {
+		return nil
 	}
-	o.done = true
-	o.s.running(&o.text)
-	o.s.expr.Catalog = o.s.catalogInfo()
-	ctx, cancel := o.s.withTimeout(ctx)
-	defer cancel()
-	_, o.n, err = o.s.runWriting(ctx, func() (writing, []types.T, error) { return o.writing(ctx) }, o.args)
-	return nil, err
-}
-
-// writing returns the template's plan, or one of the text's own if the catalog has
-// changed meanwhile.
-func (o *quickWrite) writing(ctx context.Context) (writing, []types.T, error) {
-	if o.own == nil && o.plan.cat == o.s.eng.cat.Current() {
-		return writing{cat: o.plan.cat, main: o.plan.dml}, o.plan.params, nil
-	}
-	if o.own == nil {
-		ps, err := sql.Parse(o.text)
-		if err != nil {
-			return writing{}, nil, err
-		}
-		if o.own, err = o.s.prepare(ctx, &statement{Parsed: ps[0], whole: o.text}, nil); err != nil {
-			return writing{}, nil, err
-		}
-	}
-	return o.own.writing(ctx)()
+	return &prepared{s: s, st: st, cat: p.cat, dml: p.dml, taken: args, takenAs: p.params}
 }

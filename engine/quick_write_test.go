@@ -10,17 +10,27 @@ import (
 	"github.com/streamdb/streamdb/wire"
 )
 
+// The ways to run a text: parsed and planned for itself, by the plan cache, and by
+// the plan cache as the second statement of a text.
+const (
+	ownPlan = iota
+	cached
+	cachedPart
+)
+
 // effect is the answer of a text that changes w, and what w holds then, in a
-// transaction that is rolled back; quick: by the plan cache, false if it has none.
-func (h *quickHarness) effect(q string, quick bool) (string, bool) {
+// transaction that is rolled back; false if the plan cache has no plan for it.
+func (h *quickHarness) effect(q string, way int) (got string, ok bool) {
 	h.t.Helper()
 	h.exec("BEGIN")
 	defer h.exec("ROLLBACK")
-	got, ok := "", true
-	if quick {
+	switch way {
+	case ownPlan:
+		got, ok = h.slow(h.l, q), true
+	case cached:
 		got, ok = h.quick(h.l, q)
-	} else {
-		got = h.slow(h.l, q)
+	case cachedPart:
+		got, ok = h.part(q)
 	}
 	if !ok || h.l.s.TxStatus() == 'E' {
 		return got, ok
@@ -30,6 +40,27 @@ func (h *quickHarness) effect(q string, quick bool) (string, bool) {
 		h.t.Fatal(err)
 	}
 	return got + "\n" + rowsText(c, h.l.s.Options()), true
+}
+
+// part runs a text as the second statement of another, if the plan cache has it.
+func (h *quickHarness) part(q string) (string, bool) {
+	h.t.Helper()
+	sts, err := h.l.s.Parse(context.Background(), "SELECT 1; "+q)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	p, err := h.l.s.Prepare(context.Background(), sts[1], nil)
+	if err != nil || p.(*prepared).taken == nil {
+		return "", false
+	}
+	if len(p.Params()) > 0 {
+		h.t.Errorf("%s has parameters", q)
+	}
+	o, err := p.Bind(context.Background(), nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.answer(h.l, o), true
 }
 
 func TestQuickWritesDoWhatThePlanOfTheTextDoes(t *testing.T) {
@@ -60,13 +91,17 @@ func TestQuickWritesDoWhatThePlanOfTheTextDoes(t *testing.T) {
 		for _, s := range shapes {
 			for _, v := range values {
 				q := fmt.Sprintf(s, v)
-				got, ok := h.effect(q, true)
+				got, ok := h.effect(q, cached)
 				if !ok {
 					continue
 				}
 				hits++
-				if want, _ := h.effect(q, false); got != want {
+				want, _ := h.effect(q, ownPlan)
+				if got != want {
 					t.Errorf("%s, v %s\n got %s\nwant %s", q, ty, got, want)
+				}
+				if got, ok := h.effect(q, cachedPart); !ok || got != want {
+					t.Errorf("%s, v %s, in a text of several: %v\n got %s\nwant %s", q, ty, ok, got, want)
 				}
 			}
 		}
@@ -102,6 +137,24 @@ func TestQuickWritesFollowTheCatalogAndTransaction(t *testing.T) {
 	}
 	h.session().Exec(context.Background(), "ALTER TABLE w ALTER v TYPE bigint")
 	h.l.s.Begin(true)
+	if got := h.answer(h.l, o); got != "UPDATE 1" {
+		t.Error(got)
+	}
+	expect("109|5|\n")
+	h.exec("UPDATE w SET v = 8 WHERE k = 2", "UPDATE w SET v = 9 WHERE k = 2")
+	sts, err := h.l.s.Parse(context.Background(), "SELECT 1; UPDATE w SET v = 2 WHERE k = 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.l.s.Begin(true)
+	p, err := h.l.s.Prepare(context.Background(), sts[1], nil)
+	if err != nil || p.(*prepared).taken == nil {
+		t.Fatalf("there is no plan, %v", err)
+	}
+	h.session().Exec(context.Background(), "ALTER TABLE w ALTER v TYPE int")
+	if o, err = p.Bind(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
 	if got := h.answer(h.l, o); got != "UPDATE 1" {
 		t.Error(got)
 	}

@@ -118,7 +118,7 @@ func (s *Session) Parse(_ context.Context, text string) ([]wire.Statement, error
 	}
 	out := make([]wire.Statement, len(ps))
 	for i := range ps {
-		out[i] = &statement{Parsed: ps[i], whole: text}
+		out[i] = &statement{Parsed: ps[i], whole: text, part: len(ps) > 1}
 	}
 	return out, nil
 }
@@ -128,6 +128,7 @@ func (s *Session) Parse(_ context.Context, text string) ([]wire.Statement, error
 type statement struct {
 	sql.Parsed
 	whole string
+	part  bool // there are others in the text
 }
 
 // Prepare implements wire.Session.

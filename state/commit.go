@@ -360,6 +360,7 @@ func (t *tx) batch() error {
 		}
 	}
 	for _, r := range t.c.Rows {
+		r.sortRuns() // neighbours are found faster in the memtable
 		for _, run := range r.runs {
 			for i := range run {
 				e := &run[i]
