@@ -97,8 +97,11 @@ type jobTask struct {
 	sinkN      int
 	encoder    encoder
 	stateBytes int64
-	errs       map[uint32]map[string]int64 // rows of the error tables, by table
-	spec       exec.TaskSpec
+	// The state's size is asked for again at measureFrom, or when much has been saved.
+	measureFrom time.Time
+	unmeasured  int64                       // bytes saved since it was asked for
+	errs        map[uint32]map[string]int64 // rows of the error tables, by table
+	spec        exec.TaskSpec
 }
 
 // contribution is what one task adds to the commit of an epoch.
@@ -355,7 +358,7 @@ func (t *jobTask) contribute(c *contribution) (err error) {
 	if err != nil {
 		return err
 	}
-	t.measure()
+	t.measureSeldom(int64(d.Bytes()))
 	if d.Bytes() > 0 {
 		c.jd = &state.JobDelta{Job: t.job.store, Delta: d}
 	}
@@ -380,6 +383,22 @@ func (j *job) measure() {
 	for _, t := range j.tasks {
 		t.measure()
 	}
+}
+
+// measureShare bounds the time spent on asking for the size of state, which some
+// operators walk through for it: one part in so many.
+const measureShare = 100
+
+// measureSeldom measures the task's state if that is due, or if what has been saved
+// since the last time, n bytes of it now, is an eighth of it.
+func (t *jobTask) measureSeldom(n int64) {
+	t.unmeasured += n
+	began := time.Now()
+	if began.Before(t.measureFrom) && t.unmeasured <= t.stateBytes/8 {
+		return
+	}
+	t.measure()
+	t.unmeasured, t.measureFrom = 0, time.Now().Add(measureShare*time.Since(began))
 }
 
 func (t *jobTask) measure() {
