@@ -110,6 +110,14 @@ func isClockNode(n plan.Node) bool {
 	return ok
 }
 
+// clockOnly reports whether a plan computes what it does of the time alone.
+func clockOnly(n plan.Node) bool {
+	if p, ok := n.(*plan.Project); ok {
+		return clockOnly(p.Input)
+	}
+	return isClockNode(n)
+}
+
 // clockTerms are what expressions compute of the time alone. Term k stands in them
 // as column base+k.
 type clockTerms struct {

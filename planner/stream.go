@@ -176,6 +176,9 @@ func placed(n plan.Node) (plan.Node, spread) {
 		return placeJoin(n)
 	case *plan.Threshold:
 		in, isp := placed(n.Input)
+		if clockOnly(n.Bound) { // every instance has a clock of its own, and they all tell the same
+			return plan.WithChildren(n, []plan.Node{in, n.Bound}), isp
+		}
 		bound, bsp := placed(n.Bound)
 		return plan.WithChildren(n, []plan.Node{single(in, isp), single(bound, bsp)}), spread{single: true}
 	case *plan.SetOp:
