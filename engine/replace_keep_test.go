@@ -1,10 +1,15 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/streamdb/streamdb/state"
 )
 
 // keptCases are queries over a relation {r} (n bigint), each with all its state in
@@ -255,4 +260,70 @@ func TestReplaceTellsWhatIsKept(t *testing.T) {
 		}
 	}
 	c.want("EXPLAIN CREATE OR REPLACE MATERIALIZED VIEW other AS SELECT n FROM s", c.one("EXPLAIN CREATE MATERIALIZED VIEW other AS SELECT n FROM s"))
+}
+
+// A fork that fails, is cancelled or is overtaken by DROP leaves the old view as it
+// was, and nothing of the copy.
+func TestReplaceWhoseForkFails(t *testing.T) {
+	e := open(t, config(t.TempDir()))
+	c, d := connect(t, e), connect(t, e)
+	c.exec("CREATE TABLE t (a int)")
+	c.exec("INSERT INTO t SELECT generate_series(1, 50)")
+	c.exec("CREATE MATERIALIZED VIEW v AS SELECT a %% 5 AS k, count(*) AS n FROM t GROUP BY a %% 5")
+	c.exec("CREATE MATERIALIZED VIEW w AS SELECT sum(n) AS n FROM v")
+	again := "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT k, n * 2 AS n FROM (SELECT a % 5 AS k, count(*) AS n FROM t GROUP BY a % 5) q"
+	old := e.cat.Current().Get("public", "v").Header().OID
+	clean := func() {
+		t.Helper()
+		_ = e.store.MetaScan([]byte("creating/"), func(k, _ []byte) error { t.Fatalf("%q is left", k); return nil })
+		if n := len(e.replacing); n > 0 {
+			t.Fatalf("%d replacements are left", n)
+		}
+	}
+	isCopy := func(c *state.Commit) bool {
+		return slices.ContainsFunc(c.Jobs, func(j state.JobDelta) bool { return j.Job > old && e.cat.Current().ByOID(j.Job) == nil })
+	}
+	e.commitFault = func(c *state.Commit) error {
+		if isCopy(c) {
+			return errors.New("no copy")
+		}
+		return nil
+	}
+	if err := c.try("%s", again); err == nil || !strings.Contains(err.Error(), "no copy") {
+		t.Fatal(err)
+	}
+	clean()
+	held, hold := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	e.commitFault = func(c *state.Commit) error {
+		if isCopy(c) {
+			once.Do(func() { close(held); <-hold })
+		}
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	made := make(chan error, 1)
+	go func() { _, err := d.l.Exec(ctx, again); made <- err }()
+	<-held
+	c.exec("INSERT INTO t VALUES (51)")
+	c.want("SELECT n FROM w", "51")
+	cancel()
+	close(hold)
+	if err := <-made; code(err) != "57014" {
+		t.Fatal(err)
+	}
+	clean()
+	c.exec("INSERT INTO t VALUES (52)")
+	c.want("SELECT n FROM w", "52")
+	c.exec("%s", again)
+	c.want("SELECT n FROM w", "104")
+	held, hold, once = make(chan struct{}), make(chan struct{}), sync.Once{}
+	go func() { _, err := d.l.Exec(context.Background(), again); made <- err }()
+	<-held
+	c.exec("DROP MATERIALIZED VIEW v CASCADE")
+	close(hold)
+	if err := <-made; code(err) != "57014" {
+		t.Fatal(err)
+	}
+	clean()
 }
