@@ -54,6 +54,7 @@ type conn struct {
 	busy        bool
 	terminating bool
 	notes       []*pgproto3.NotificationResponse // to be sent
+	poked       bool                             // a read was ended for them
 }
 
 var _ Client = (*conn)(nil)
@@ -252,6 +253,10 @@ func (c *conn) begin() {
 	defer c.mu.Unlock()
 	if c.query == nil || c.query.Err() != nil && c.ctx.Err() == nil {
 		c.query, c.cancelQuery = context.WithCancelCause(c.ctx)
+	}
+	if c.poked && !c.terminating { // the message came just before the poke
+		c.poked = false
+		c.nc.SetReadDeadline(time.Time{})
 	}
 	c.busy = true
 }

@@ -13,6 +13,7 @@ func (c *conn) Notification(pid int32, channel, payload string) {
 	defer c.mu.Unlock()
 	c.notes = append(c.notes, &pgproto3.NotificationResponse{PID: uint32(pid), Channel: channel, Payload: payload})
 	if !c.busy && !c.terminating {
+		c.poked = true
 		c.nc.SetReadDeadline(time.Unix(1, 0))
 	}
 }
@@ -38,9 +39,10 @@ func (c *conn) sendNotes() bool {
 func (c *conn) woken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.notes) == 0 || c.terminating {
+	if !c.poked || c.terminating {
 		return false
 	}
+	c.poked = false
 	c.nc.SetReadDeadline(time.Time{})
 	return true
 }

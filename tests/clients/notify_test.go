@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -74,4 +75,30 @@ func TestNotify(t *testing.T) {
 	exec(conns[0], `LISTEN "Jobs"`)
 	exec(conns[1], `NOTIFY "Jobs", 'last'`)
 	want("last")
+
+	// Whatever the listener does at the moment, it stays connected and hears all.
+	const many = 300
+	go func() {
+		var err error
+		for i := 0; i < many && err == nil; i++ {
+			_, err = conns[1].Exec(ctx, "SELECT pg_notify('Jobs', $1::int::text)", i)
+		}
+		sent <- err
+	}()
+	for heard := 0; heard < many; {
+		if _, err := conns[0].Exec(ctx, "SELECT 1"); err != nil {
+			t.Fatal(err)
+		}
+		n, err := conns[0].WaitForNotification(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.Payload != strconv.Itoa(heard) {
+			t.Fatalf("got %s, want %d", n.Payload, heard)
+		}
+		heard++
+	}
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
 }
