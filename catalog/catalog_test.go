@@ -26,13 +26,14 @@ func TestApplyLoadRoundTrip(t *testing.T) {
 	base := New()
 	c := Hold(base)
 	tb := table("orders", Column{Name: "id", Type: types.TInt8, NotNull: true}, Column{Name: "price", Type: types.NumericOf(10, 2), Default: "0"})
+	tb.Owner = BootstrapOID
 	c.Assign(tb)
 	s1, e1, err := c.Current().Apply(Change{Create: tb})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Publish(s1)
-	mv := &MatView{Head: Head{Schema: "public", Name: "totals"}, Query: "SELECT sum(price) FROM orders",
+	mv := &MatView{Head: Head{Schema: "public", Name: "totals", Owner: BootstrapOID}, Query: "SELECT sum(price) FROM orders",
 		Columns: []Column{{Name: "sum", Type: types.TNumeric}}, Key: []int{}, DependsOn: []uint32{tb.OID}}
 	c.Assign(mv)
 	s2, e2, err := c.Current().Apply(Change{Create: mv})

@@ -68,7 +68,7 @@ func (s *Snapshot) applyOne(c Change) (uint32, error) {
 	case c.Replace != nil:
 		h := c.Replace.Header()
 		old := s.byOID[h.OID]
-		if old == nil || s.builtin[h.OID] {
+		if old == nil || s.builtin[h.OID] && !changeable(h.OID) {
 			return 0, fmt.Errorf("catalog: replacement of missing OID %d", h.OID)
 		}
 		s.remove(old)
@@ -91,6 +91,15 @@ func (s *Snapshot) checkNew(o Object) error {
 		if s.Schema(h.Name) != nil {
 			return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", h.Name)
 		}
+		return nil
+	}
+	if r, ok := o.(*Role); ok {
+		if s.Role(r.Name) != nil {
+			return pgerr.New(pgerr.DuplicateObject, "role \"%s\" already exists", r.Name)
+		}
+		return nil
+	}
+	if o.Kind() == KindDatabase {
 		return nil
 	}
 	if s.Schema(h.Schema) == nil {
@@ -215,6 +224,10 @@ func innerOIDs(o Object) []*uint32 {
 		key(o.PrimaryKey)
 	case *Type:
 		out = append(out, &o.ArrayOID)
+	case *Role:
+		for i := range o.Defaults {
+			out = append(out, &o.Defaults[i].OID)
+		}
 	}
 	return out
 }

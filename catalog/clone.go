@@ -45,6 +45,14 @@ func Clone(o Object) Object {
 	case *Function:
 		c := *o
 		return &c
+	case *Role:
+		c := *o
+		c.Settings, c.MemberOf, c.Defaults = slices.Clone(o.Settings), slices.Clone(o.MemberOf), slices.Clone(o.Defaults)
+		return &c
+	case *Database:
+		c := *o
+		c.Settings = slices.Clone(o.Settings)
+		return &c
 	case *Connection:
 		c := *o
 		return &c

@@ -19,12 +19,13 @@ type columnJSON struct {
 	Identity  string `json:"identity,omitempty"`
 	Sequence  uint32 `json:"sequence,omitempty"`
 	Number    int    `json:"number,omitempty"`
+	ACL       *ACL   `json:"acl,omitempty"`
 }
 
 // MarshalJSON writes the column for the log.
 func (c Column) MarshalJSON() ([]byte, error) {
 	return json.Marshal(columnJSON{c.Name, typeToJSON(c.Type), c.NotNull,
-		c.Default, c.Generated, c.Comment, c.Include, c.Inner, c.Path, c.Identity, c.Sequence, c.Number})
+		c.Default, c.Generated, c.Comment, c.Include, c.Inner, c.Path, c.Identity, c.Sequence, c.Number, c.ACL})
 }
 
 // UnmarshalJSON reads a column of the log.
@@ -38,6 +39,6 @@ func (c *Column) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("catalog: column %q has unknown type OID %d", j.Name, j.OID)
 	}
 	*c = Column{Name: j.Name, Type: t, NotNull: j.NotNull, Default: j.Default, Generated: j.Generated, Identity: j.Identity,
-		Sequence: j.Sequence, Comment: j.Comment, Include: j.Include, Inner: j.Inner, Path: j.Path, Number: j.Number}
+		Sequence: j.Sequence, Comment: j.Comment, Include: j.Include, Inner: j.Inner, Path: j.Path, Number: j.Number, ACL: j.ACL}
 	return nil
 }

@@ -20,6 +20,7 @@ type Function struct {
 	Set        bool     `json:"set,omitempty"`
 	Table      bool     `json:"table,omitempty"` // RETURNS TABLE
 	Strict     bool     `json:"strict,omitempty"`
+	Definer    bool     `json:"definer,omitempty"`    // SECURITY DEFINER: reads with its owner's privileges
 	Volatility string   `json:"volatility,omitempty"` // i, s or v
 	Query      string   `json:"query"`
 	Body       string   `json:"body,omitempty"`

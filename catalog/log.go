@@ -55,7 +55,7 @@ func (s *Snapshot) Encode() ([]Entry, error) {
 	out := []Entry{s.stateEntry()}
 	var first error
 	s.Objects(func(o Object) {
-		if s.builtin[o.Header().OID] {
+		if s.builtin[o.Header().OID] && !changeable(o.Header().OID) {
 			return
 		}
 		e, err := s.entry(o.Header().OID)
@@ -97,6 +97,13 @@ func Load(base *Snapshot, entries []Entry) (*Snapshot, error) {
 		}
 	}
 	for _, o := range objects {
+		h := o.Header()
+		if h.Owner == 0 && o.Kind() != KindRole { // of a version before there were roles
+			h.Owner = BootstrapOID
+		}
+		if was := s.byOID[h.OID]; was != nil && changeable(h.OID) {
+			s.remove(was)
+		}
 		s.add(o)
 		for _, oid := range innerOIDs(o) {
 			s.next = max(s.next, *oid+1)
@@ -149,6 +156,10 @@ func newObject(k Kind) Object {
 		return &Type{}
 	case KindFunction:
 		return &Function{}
+	case KindRole:
+		return &Role{}
+	case KindDatabase:
+		return &Database{}
 	}
 	return nil
 }

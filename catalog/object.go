@@ -34,9 +34,11 @@ const (
 	KindSequence
 	KindType
 	KindFunction
+	KindRole
+	KindDatabase
 )
 
-var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table", "sequence", "type", "function"}
+var kindNames = [...]string{"schema", "table", "source", "materialized view", "view", "sink", "index", "secret", "connection", "table", "sequence", "type", "function", "role", "database"}
 
 // String returns the kind as messages and DROP have it.
 func (k Kind) String() string { return kindNames[k] }
@@ -44,7 +46,7 @@ func (k Kind) String() string { return kindNames[k] }
 // Relation reports whether objects of this kind share the namespace of
 // relations, in which a name is unique in its schema.
 func (k Kind) Relation() bool {
-	return k != KindSchema && k != KindSecret && k != KindConnection && k != KindType && k != KindFunction
+	return k != KindSchema && k != KindSecret && k != KindConnection && k != KindType && k != KindFunction && k != KindRole && k != KindDatabase
 }
 
 // Readable reports whether objects of this kind may stand in FROM.
@@ -56,13 +58,15 @@ func (k Kind) Readable() bool {
 	return false
 }
 
-// Head is what all objects have.
+// Head is what all objects have. Owner is the OID of a role; roles have none.
 type Head struct {
 	OID     uint32 `json:"oid"`
 	Schema  string `json:"schema,omitempty"` // empty for schemas themselves
 	Name    string `json:"name"`
-	Owner   string `json:"owner,omitempty"`
+	Owner   uint32 `json:"owner_oid,omitempty"`
 	Comment string `json:"comment,omitempty"`
+	// ACL is who may do what; nil: what the kind's default says.
+	ACL *ACL `json:"acl,omitempty"`
 }
 
 // Header returns the head, which belongs to the object.
@@ -116,6 +120,8 @@ type Column struct {
 	// Number is the column's attnum, which it keeps while others come and go; 0: its
 	// position plus one. See ColumnNumber.
 	Number int
+	// ACL is who may do what with the column, besides what the relation's says.
+	ACL *ACL
 }
 
 // ColumnNumber is the attnum of column i.

@@ -45,7 +45,7 @@ type def struct {
 
 func defs() []def {
 	var out []def
-	for _, ds := range [][]def{relationDefs(), constraintDefs(), typeDefs(), procDefs(), viewDefs(), statDefs(), serverDefs(), sequenceDefs(), infoTableDefs(), infoConstraintDefs()} {
+	for _, ds := range [][]def{relationDefs(), constraintDefs(), typeDefs(), procDefs(), viewDefs(), statDefs(), serverDefs(), roleDefs(), sequenceDefs(), infoTableDefs(), infoConstraintDefs()} {
 		out = append(out, ds...)
 	}
 	return out
@@ -100,7 +100,7 @@ func Builtins() []Object {
 	}
 	var out []Object
 	for _, r := range systemRelations() {
-		t := &VirtualTable{Head: Head{OID: r.oid, Schema: r.schema, Name: r.name, Owner: Owner}, Columns: r.columns}
+		t := &VirtualTable{Head: Head{OID: r.oid, Schema: r.schema, Name: r.name, Owner: BootstrapOID, ACL: systemACL(r.schema, r.name)}, Columns: r.columns, View: r.kind == 'v'}
 		t.Scan = func(*Context, func(...types.Datum) error) error { return nil }
 		if d, ok := fills[r.schema+"."+r.name]; ok {
 			t.Scan = d.scan(r.columns)
@@ -109,9 +109,6 @@ func Builtins() []Object {
 	}
 	return out
 }
-
-// Owner is the role that owns what came with the server.
-const Owner = "streamdb"
 
 // rows takes a system relation's rows in terms of the columns that its
 // definition names.
@@ -265,15 +262,6 @@ func textArray(xs []string) types.Datum {
 		elems[i] = x
 	}
 	return types.ArrayDatum(elems)
-}
-
-// RoleOID is the OID of a role: 10 for the owner of the server's own objects,
-// else one made from the name.
-func RoleOID(name string) uint32 {
-	if name == "" || name == Owner {
-		return 10
-	}
-	return 1<<30 | hash(name)&(1<<30-1)
 }
 
 // madeOID is the OID of a row whose object has none of its own, such as a

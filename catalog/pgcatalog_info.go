@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/streamdb/streamdb/types"
@@ -37,6 +38,15 @@ func infoRels(s *Snapshot) []rel {
 	return out
 }
 
+// seenRels are those of infoRels that the session's role has a privilege on.
+func seenRels(c *Context) []rel {
+	all := infoRels(c.Snapshot)
+	if c.Snapshot.Superuser(c.role()) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(x rel) bool { return !c.sees(x.obj) })
+}
+
 // insertable reports whether INSERT works.
 func insertable(x rel) bool {
 	t, ok := x.obj.(*Table)
@@ -47,7 +57,7 @@ func infoTableDefs() []def {
 	return []def{
 		{"information_schema.tables", "table_catalog table_schema table_name table_type is_insertable_into is_typed", func(c *Context, r *rows) {
 			kinds := map[byte]string{'r': "BASE TABLE", 'v': "VIEW", 'f': "FOREIGN"}
-			for _, x := range infoRels(c.Snapshot) {
+			for _, x := range seenRels(c) {
 				kind := kinds[x.kind]
 				if x.kind == 'r' && IsTemp(x.Schema) {
 					kind = "LOCAL TEMPORARY"
@@ -61,17 +71,20 @@ func infoTableDefs() []def {
 			"identity_maximum identity_minimum identity_cycle is_generated generation_expression is_updatable", fillInfoColumns},
 		{"information_schema.schemata", "catalog_name schema_name schema_owner", func(c *Context, r *rows) {
 			for _, n := range All[*Schema](c.Snapshot) {
-				r.add(database(c), n.Name, ownerOf(rel{Head: &n.Head}))
+				if !c.Snapshot.Owns(c.role(), n) {
+					continue
+				}
+				r.add(database(c), n.Name, c.Snapshot.RoleName(n.Owner))
 			}
 		}},
 		{"information_schema.views", "table_catalog table_schema table_name view_definition check_option is_updatable " +
 			"is_insertable_into is_trigger_updatable is_trigger_deletable is_trigger_insertable_into", func(c *Context, r *rows) {
-			for _, x := range infoRels(c.Snapshot) {
+			for _, x := range seenRels(c) {
 				if x.kind != 'v' {
 					continue
 				}
 				var text any
-				if v, ok := x.obj.(*View); ok {
+				if v, ok := x.obj.(*View); ok && c.Snapshot.Owns(c.role(), v) {
 					text = viewText(Shown(v.Text, v.Query))
 				}
 				r.add(database(c), x.Schema, x.Name, text, "NONE", "NO", "NO", "NO", "NO", "NO")
@@ -88,27 +101,16 @@ func infoTableDefs() []def {
 			}
 		}},
 		{"information_schema.information_schema_catalog_name", "catalog_name", func(c *Context, r *rows) { r.add(database(c)) }},
-		{"information_schema.enabled_roles", "role_name", func(c *Context, r *rows) {
-			for _, n := range roles(c) {
-				r.add(n)
-			}
-		}},
 		{"information_schema.character_sets", "character_set_name character_repertoire form_of_use default_collate_catalog " +
 			"default_collate_schema default_collate_name", func(c *Context, r *rows) {
 			r.add("UTF8", "UCS", "UTF8", database(c), "pg_catalog", "C")
 		}},
-		{"information_schema.table_privileges", "grantor grantee table_catalog table_schema table_name privilege_type is_grantable " +
-			"with_hierarchy", fillPrivileges},
-		{"information_schema.role_table_grants", "grantor grantee table_catalog table_schema table_name privilege_type is_grantable " +
-			"with_hierarchy", fillPrivileges},
-		{"information_schema.column_privileges", "grantor grantee table_catalog table_schema table_name column_name privilege_type " +
-			"is_grantable", fillColumnPrivileges},
 	}
 }
 
 func fillInfoColumns(c *Context, r *rows) {
 	db := database(c)
-	for _, x := range infoRels(c.Snapshot) {
+	for _, x := range seenRels(c) {
 		for i := range x.cols {
 			col := &x.cols[i]
 			t := col.Type
@@ -175,24 +177,4 @@ func facetsOf(t types.T) (f facets) {
 		}
 	}
 	return f
-}
-
-var tablePrivileges = []string{"INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"}
-
-func fillPrivileges(c *Context, r *rows) {
-	for _, x := range infoRels(c.Snapshot) {
-		for _, p := range tablePrivileges {
-			r.add(ownerOf(x), ownerOf(x), database(c), x.Schema, x.Name, p, "YES", yesNo(p == "SELECT"))
-		}
-	}
-}
-
-func fillColumnPrivileges(c *Context, r *rows) {
-	for _, x := range infoRels(c.Snapshot) {
-		for _, col := range x.cols {
-			for _, p := range []string{"INSERT", "SELECT", "UPDATE", "REFERENCES"} {
-				r.add(ownerOf(x), ownerOf(x), database(c), x.Schema, x.Name, col.Name, p, "YES")
-			}
-		}
-	}
 }

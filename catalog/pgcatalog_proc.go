@@ -85,7 +85,7 @@ func udtName(t types.T) string {
 func procDefs() []def {
 	return []def{
 		{"pg_catalog.pg_proc", "oid proname pronamespace proowner prolang procost prorows provariadic prokind proisstrict proretset " +
-			"provolatile proparallel pronargs pronargdefaults prorettype proargtypes prosrc proallargtypes proargmodes proargnames", fillProc},
+			"provolatile proparallel pronargs pronargdefaults prorettype proargtypes prosrc proallargtypes proargmodes proargnames prosecdef proacl", fillProc},
 		{"pg_catalog.pg_aggregate", "aggfnoid aggkind aggnumdirectargs aggfinalmodify aggmfinalmodify", func(_ *Context, r *rows) {
 			for _, f := range functions() {
 				if f.kind == 'a' {
@@ -110,7 +110,7 @@ func fillProc(c *Context, r *rows) {
 			}
 		}
 		r.add(atoi(f[0]), f[1], 11, 10, 12, 1, 0, 0, "f", f[4] == "t", false, f[3], "s", len(args), 0, atoi(f[2]), vector(args...), f[1],
-			nil, nil, nil)
+			nil, nil, nil, false, nil)
 	}
 	for _, f := range functions() {
 		args := make([]int64, len(f.args))
@@ -126,7 +126,7 @@ func fillProc(c *Context, r *rows) {
 		}
 		r.add(f.oid, f.name, 11, 10, 12, 1, rows, variadic, f.kind, f.strict, f.set,
 			[]byte{'i', 's', 'v'}[f.volatility], "s", len(args), f.optional, procType(f.ret), vector(args...), f.name,
-			nil, nil, nil)
+			nil, nil, nil, false, nil)
 	}
 	for _, f := range All[*Function](c.Snapshot) {
 		fillUserProc(c, r, f)
@@ -181,8 +181,8 @@ func fillUserProc(c *Context, r *rows, f *Function) {
 		}
 		return types.ArrayDatum(ds)
 	}
-	r.add(f.OID, f.Name, c.Snapshot.Schema(f.Schema).OID, 10, 14, 100, setRows, variadic, "f", f.Strict, f.Set, f.Volatility, "u", len(args), optional,
-		f.Returns.Type.Base().OID(), vector(args...), f.Body, array(all), array(modes), array(names))
+	r.add(f.OID, f.Name, c.Snapshot.Schema(f.Schema).OID, f.Owner, 14, 100, setRows, variadic, "f", f.Strict, f.Set, f.Volatility, "u", len(args), optional,
+		f.Returns.Type.Base().OID(), vector(args...), f.Body, array(all), array(modes), array(names), f.Definer, aclOf(c.Snapshot, f.ACL))
 }
 
 func specificName(f *function) string {

@@ -265,11 +265,11 @@ func namespaceOID(s *Snapshot, name string) uint32 {
 func relationDefs() []def {
 	return []def{
 		{"pg_catalog.pg_class", "oid relname relnamespace relowner relam relfilenode reltuples relhasindex relpersistence relkind " +
-			"relnatts relchecks relhasrules relhastriggers relispopulated relreplident", fillClass},
+			"relnatts relchecks relhasrules relhastriggers relispopulated relreplident relacl", fillClass},
 		{"pg_catalog.pg_attribute", "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval " +
-			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation", fillAttribute},
+			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation attacl", fillAttribute},
 		{"pg_catalog.pg_attrdef", "oid adrelid adnum adbin", fillAttrdef},
-		{"pg_catalog.pg_namespace", "oid nspname nspowner", fillNamespace},
+		{"pg_catalog.pg_namespace", "oid nspname nspowner nspacl", fillNamespace},
 		{"pg_catalog.pg_index", "indexrelid indrelid indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary indimmediate indisvalid " +
 			"indisready indislive indkey indcollation indclass indoption indexprs indpred", fillIndex},
 		{"pg_catalog.pg_description", "objoid classoid objsubid description", fillDescription},
@@ -282,7 +282,7 @@ func relationDefs() []def {
 		}},
 		{"pg_catalog.pg_foreign_server", "oid srvname srvowner srvfdw", fillForeignServer},
 		{"pg_catalog.pg_foreign_data_wrapper", "oid fdwname fdwowner", func(_ *Context, r *rows) {
-			r.add(madeOID("wrapper", 0, 0), "streamdb", RoleOID(Owner))
+			r.add(madeOID("wrapper", 0, 0), "streamdb", BootstrapOID)
 		}},
 	}
 }
@@ -303,15 +303,15 @@ func fillClass(c *Context, r *rows) {
 		if t, ok := x.obj.(*Table); ok {
 			checks = len(t.Checks)
 		}
-		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), RoleOID(x.Owner), am, x.OID, tuples(stats, x.OID),
-			indexed[x.OID], persistence(x.Schema), x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident)
+		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), x.Owner, am, x.OID, tuples(stats, x.OID),
+			indexed[x.OID], persistence(x.Schema), x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident, aclOf(s, x.ACL))
 	}
 	for _, t := range composites(s) {
-		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), RoleOID(t.Owner), 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n")
+		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), t.Owner, 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n", nil)
 	}
 	for _, x := range ix {
-		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), RoleOID(x.table.Owner), amBtree, x.oid,
-			tuples(stats, x.table.OID), false, persistence(x.table.Schema), "i", len(x.keys)+len(x.include), 0, false, false, true, "n")
+		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), x.table.Owner, amBtree, x.oid,
+			tuples(stats, x.table.OID), false, persistence(x.table.Schema), "i", len(x.keys)+len(x.include), 0, false, false, true, "n", nil)
 	}
 }
 
@@ -366,7 +366,7 @@ func fillAttribute(c *Context, r *rows) {
 				gen = "s"
 			}
 			r.add(rel, col.Name, col.Type.OID(), -1, t.len, ColumnNumber(cols, i), ndims, -1, max(col.Type.Mod, -1), t.byval, t.align, t.storage,
-				col.NotNull, col.Default != "" || col.Generated != "", ident, gen, true, t.collation)
+				col.NotNull, col.Default != "" || col.Generated != "", ident, gen, true, t.collation, aclOf(c.Snapshot, col.ACL))
 		}
 	}
 	for _, x := range rels(c.Snapshot) {
@@ -392,7 +392,7 @@ func fillAttrdef(c *Context, r *rows) {
 
 func fillNamespace(c *Context, r *rows) {
 	for _, n := range All[*Schema](c.Snapshot) {
-		r.add(n.OID, n.Name, RoleOID(n.Owner))
+		r.add(n.OID, n.Name, n.Owner, aclOf(c.Snapshot, n.ACL))
 	}
 }
 
@@ -441,7 +441,7 @@ func fillForeignServer(c *Context, r *rows) {
 		name, _ := s.Connector.Option("connector")
 		if !seen[name] {
 			seen[name] = true
-			r.add(connectorOID(s), name, RoleOID(Owner), madeOID("wrapper", 0, 0))
+			r.add(connectorOID(s), name, BootstrapOID, madeOID("wrapper", 0, 0))
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"sort"
-
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -28,6 +26,7 @@ type SettingsSource interface {
 // unknown.
 type Activity struct {
 	PID                                          int32
+	UserOID                                      uint32
 	User, Database, Application, State, Query    string
 	ClientAddr                                   string
 	ClientPort                                   int32
@@ -63,37 +62,19 @@ type SessionSource interface {
 	Cursors() []Cursor
 }
 
-// RoleSource knows the users.
-type RoleSource interface {
-	Roles() []string
-}
-
 func serverDefs() []def {
 	return []def{
 		{"pg_catalog.pg_database", "oid datname datdba encoding datlocprovider datistemplate datallowconn datconnlimit dattablespace " +
-			"datcollate datctype", func(c *Context, r *rows) {
-			r.add(databaseOID, database(c), 10, 6, "c", false, true, -1, 1663, "C.UTF-8", "C.UTF-8")
+			"datcollate datctype datacl", func(c *Context, r *rows) {
+			d := c.Snapshot.Database()
+			r.add(d.OID, database(c), d.Owner, 6, "c", false, true, -1, 1663, "C.UTF-8", "C.UTF-8", aclOf(c.Snapshot, d.ACL))
 		}},
 		{"pg_catalog.pg_stat_database", "datid datname numbackends", func(c *Context, r *rows) {
 			n := 1
 			if a, ok := c.Server.(ActivitySource); ok {
 				n = len(a.Activity())
 			}
-			r.add(databaseOID, database(c), n)
-		}},
-		{"pg_catalog.pg_authid", "oid rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication rolbypassrls " +
-			"rolconnlimit", fillRoles()},
-		{"pg_catalog.pg_roles", "oid rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication rolbypassrls " +
-			"rolconnlimit rolpassword", fillRoles("********")},
-		{"pg_catalog.pg_user", "usesysid usename usesuper usecreatedb userepl usebypassrls passwd", func(c *Context, r *rows) {
-			for _, n := range roles(c) {
-				r.add(RoleOID(n), n, true, true, false, true, "********")
-			}
-		}},
-		{"pg_catalog.pg_shadow", "usesysid usename usesuper usecreatedb userepl usebypassrls", func(c *Context, r *rows) {
-			for _, n := range roles(c) {
-				r.add(RoleOID(n), n, true, true, false, true)
-			}
+			r.add(DatabaseOID, database(c), n)
 		}},
 		{"pg_catalog.pg_settings", "name setting unit category short_desc context vartype source min_val max_val enumvals boot_val " +
 			"reset_val pending_restart", fillSettings},
@@ -107,42 +88,6 @@ func serverDefs() []def {
 				}
 			}
 		}},
-	}
-}
-
-// databaseOID is that of PostgreSQL's database postgres.
-const databaseOID = 5
-
-// roles are the server's own role, the owners of objects, the users, and the
-// session's user.
-func roles(c *Context) []string {
-	seen := map[string]bool{Owner: true}
-	if c.Session != nil && c.Session.User != "" {
-		seen[c.Session.User] = true
-	}
-	if s, ok := c.Server.(RoleSource); ok {
-		for _, n := range s.Roles() {
-			seen[n] = true
-		}
-	}
-	c.Snapshot.Objects(func(o Object) {
-		if n := o.Header().Owner; n != "" {
-			seen[n] = true
-		}
-	})
-	out := make([]string, 0, len(seen))
-	for n := range seen {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return out
-}
-
-func fillRoles(more ...any) fill {
-	return func(c *Context, r *rows) {
-		for _, n := range roles(c) {
-			r.add(append([]any{RoleOID(n), n, true, true, true, true, true, false, true, -1}, more...)...)
-		}
 	}
 }
 
@@ -183,7 +128,7 @@ func fillActivity(c *Context, r *rows) {
 		if kind == "" {
 			kind = "client backend"
 		}
-		r.add(databaseOID, x.Database, x.PID, RoleOID(x.User), x.User, x.Application, orNull(x.ClientAddr), orNull(x.ClientPort),
+		r.add(DatabaseOID, x.Database, x.PID, x.UserOID, x.User, x.Application, orNull(x.ClientAddr), orNull(x.ClientPort),
 			orNull(x.BackendStart), orNull(x.XactStart), orNull(x.QueryStart), orNull(x.Changed), orNull(x.WaitType),
 			orNull(x.WaitEvent), orNull(x.State), orNull(x.QueryID), x.Query, kind)
 	}

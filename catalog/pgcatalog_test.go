@@ -15,7 +15,7 @@ import (
 func shop(t testing.TB) *Context {
 	t.Helper()
 	s := New(Builtins()...)
-	orders := &Table{Head: Head{OID: 16388, Schema: "public", Name: "orders", Owner: "ann", Comment: "what was bought"},
+	orders := &Table{Head: Head{OID: 16388, Schema: "public", Name: "orders", Owner: 16380, Comment: "what was bought"},
 		Columns: []Column{
 			{Name: "id", Type: types.TInt4, NotNull: true}, {Name: "n", Type: types.NumericOf(10, 2), Default: "1.5"},
 			{Name: "v", Type: types.T{ID: types.Varchar, Mod: 44}, NotNull: true, Comment: "a note"}, {Name: "ts", Type: types.TTimestamptz},
@@ -25,8 +25,9 @@ func shop(t testing.TB) *Context {
 		PrimaryKey: &Key{OID: 16390, Name: "orders_pkey", Columns: []int{0}},
 		Checks:     []Check{{OID: 16392, Name: "orders_n_check", Expr: "n > 0"}}}
 	for _, o := range []Object{
+		&Role{Head: Head{OID: 16380, Name: "ann"}, Login: true}, &Role{Head: Head{OID: 16381, Name: "bob"}, Super: true, Login: true},
 		orders,
-		&Index{Head: Head{OID: 16391, Schema: "public", Name: "orders_v_key", Owner: "ann"}, Table: 16388, Unique: true, Constraint: true,
+		&Index{Head: Head{OID: 16391, Schema: "public", Name: "orders_v_key", Owner: 16380}, Table: 16388, Unique: true, Constraint: true,
 			Keys: []IndexColumn{{Column: 2}, {Column: 0}}},
 		&Source{Head: Head{OID: 16400, Schema: "public", Name: "clicks"}, Columns: []Column{{Name: "at", Type: types.TTimestamptz}}},
 		&MatView{Head: Head{OID: 16401, Schema: "public", Name: "daily"}, Query: "SELECT id FROM orders", Columns: []Column{{Name: "id", Type: types.TInt4}}, DependsOn: []uint32{16388}},
@@ -34,6 +35,9 @@ func shop(t testing.TB) *Context {
 		&Sink{Head: Head{OID: 16403, Schema: "public", Name: "out"}, Input: 16388},
 		&Index{Head: Head{OID: 16404, Schema: "public", Name: "Daily by id"}, Table: 16401, Keys: []IndexColumn{{Column: 0, Desc: true, NullsFirst: true}}},
 	} {
+		if h := o.Header(); h.Owner == 0 && o.Kind() != KindRole {
+			h.Owner = BootstrapOID
+		}
 		s.add(o)
 	}
 	return &Context{Snapshot: s, Session: &expr.Session{Database: "shop", User: "bob"}}
@@ -90,7 +94,7 @@ func TestSystemRelations(t *testing.T) {
 	c := shop(t)
 	for _, tc := range []struct{ relation, columns, key, want, rows string }{
 		{"pg_class", "oid relnamespace relowner relam relhasindex relpersistence relkind relnatts relchecks relhasrules relispopulated relreplident reltuples", "relname", "orders",
-			"[16388|2200|" + fmt.Sprint(RoleOID("ann")) + "|2|t|p|r|9|1|f|t|d|-1]"},
+			"[16388|2200|" + "16380" + "|2|t|p|r|9|1|f|t|d|-1]"},
 		{"pg_class", "oid relam relkind relnatts relreplident", "relname", "orders_pkey", "[16390|403|i|1|n]"},
 		{"pg_class", "relkind relhasindex relam", "relname", "daily", "[m|t|2]"},
 		{"pg_class", "relkind relhasrules relam", "relname", "recent", "[v|t|0]"},
@@ -118,7 +122,7 @@ func TestSystemRelations(t *testing.T) {
 		{"pg_type", "typname typelem typinput typreceive", "oid", "1009", "[_text|25|750|2400]"},
 		{"pg_proc", "proname pronargs proargtypes", "oid", "2400", "[array_recv|3|2281 26 23]"},
 		{"pg_database", "oid", "datname", "shop", "[5]"},
-		{"pg_roles", "rolname rolsuper rolcanlogin", "", "", "[ann|t|t bob|t|t streamdb|t|t]"},
+		{"pg_roles", "rolname rolsuper", "rolcanlogin", "t", "[streamdb|t ann|f bob|t]"},
 		{"pg_settings", "setting", "name", "max_index_keys", "[32]"},
 		{"pg_am", "amname", "", "", "[heap btree hash]"},
 		{"pg_namespace", "nspname", "", "", "[pg_catalog public information_schema]"},

@@ -5,11 +5,20 @@ import "github.com/streamdb/streamdb/types"
 // fillTypes gives PostgreSQL's own types from the data file, and those that users
 // and relations made, each with the type of its arrays.
 func fillTypes(c *Context, r *rows) {
-	fromFile("types", 11, 10, true, -1, 0)(c, r)
+	fromFile("types", 11, 10, true, -1, 0, nil)(c, r)
 	s := c.Snapshot
 	row := func(t types.T, elem, array, rel uint32) {
 		d := t.Def()
 		ns := namespaceOID(s, d.Schema)
+		owner, acl := BootstrapOID, any(nil)
+		for _, oid := range TypeOIDs(t) {
+			if o := s.ByOID(oid); o != nil {
+				owner = o.Header().Owner
+				if o.Kind() == KindType && t.ID != types.Array {
+					acl = aclOf(s, o.Header().ACL)
+				}
+			}
+		}
 		size, byval, kind, category, align, storage := -1, false, "b", string(t.Category()), "d", "x"
 		in := []any{2290, 2291, 2402, 2403} // record_in and so on
 		switch {
@@ -25,7 +34,7 @@ func fillTypes(c *Context, r *rows) {
 			kind = "c"
 		}
 		r.add(t.OID(), t.TypName(), size, byval, kind, category, false, ",", elem, array, in[0], in[1], in[2], in[3], 0, 0,
-			align, storage, 0, ns, 10, true, -1, rel)
+			align, storage, 0, ns, owner, true, -1, rel, acl)
 	}
 	s.eachType(func(t types.T) {
 		d, rel := t.Def(), uint32(0)

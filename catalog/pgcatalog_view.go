@@ -40,23 +40,23 @@ func viewDefs() []def {
 			indexed := indexedTables(c.Snapshot)
 			for _, x := range rels(c.Snapshot) {
 				if x.kind == 'r' {
-					r.add(x.Schema, x.Name, ownerOf(x), indexed[x.OID], false, hasForeignKeys(c.Snapshot, x.obj), false)
+					r.add(x.Schema, x.Name, c.Snapshot.RoleName(x.Owner), indexed[x.OID], false, hasForeignKeys(c.Snapshot, x.obj), false)
 				}
 			}
 		}},
 		{"pg_catalog.pg_views", "schemaname viewname viewowner definition", func(c *Context, r *rows) {
 			for _, x := range rels(c.Snapshot) {
 				if v, ok := x.obj.(*View); ok {
-					r.add(x.Schema, x.Name, ownerOf(x), viewText(Shown(v.Text, v.Query)))
+					r.add(x.Schema, x.Name, c.Snapshot.RoleName(x.Owner), viewText(Shown(v.Text, v.Query)))
 				} else if x.kind == 'v' {
-					r.add(x.Schema, x.Name, ownerOf(x), nil)
+					r.add(x.Schema, x.Name, c.Snapshot.RoleName(x.Owner), nil)
 				}
 			}
 		}},
 		{"pg_catalog.pg_matviews", "schemaname matviewname matviewowner hasindexes ispopulated definition", func(c *Context, r *rows) {
 			indexed := indexedTables(c.Snapshot)
 			for _, v := range All[*MatView](c.Snapshot) {
-				r.add(v.Schema, v.Name, ownerOf(rel{Head: &v.Head}), indexed[v.OID], true, viewText(Shown(v.Text, v.Query)))
+				r.add(v.Schema, v.Name, c.Snapshot.RoleName(v.Owner), indexed[v.OID], true, viewText(Shown(v.Text, v.Query)))
 			}
 		}},
 		{"pg_catalog.pg_indexes", "schemaname tablename indexname indexdef", func(c *Context, r *rows) {
@@ -65,13 +65,6 @@ func viewDefs() []def {
 			}
 		}},
 	}
-}
-
-func ownerOf(x rel) string {
-	if x.Owner == "" {
-		return Owner
-	}
-	return x.Owner
 }
 
 func indexedTables(s *Snapshot) map[uint32]bool {

@@ -180,7 +180,7 @@ func sequenceDefs() []def {
 						last = v
 					}
 				}
-				r.add(q.Schema, q.Name, ownerOf(rel{Head: &q.Head}), q.Type.OID(), q.Start, q.Min, q.Max, q.Increment, q.Cycle, q.Cache, last)
+				r.add(q.Schema, q.Name, c.Snapshot.RoleName(q.Owner), q.Type.OID(), q.Start, q.Min, q.Max, q.Increment, q.Cycle, q.Cache, last)
 			}
 		}},
 		{"information_schema.sequences", "sequence_catalog sequence_schema sequence_name data_type numeric_precision " +

@@ -36,11 +36,10 @@ type otherKey struct {
 func New(builtin ...Object) *Snapshot {
 	s := &Snapshot{next: FirstOID, byOID: map[uint32]Object{}, relations: map[string]map[string]Object{},
 		others: map[otherKey]Object{}, functions: map[otherKey][]*Function{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}, children: map[uint32][]uint32{}}
-	base := []Object{
-		&Schema{Head{OID: PgCatalogOID, Name: "pg_catalog", Owner: "streamdb", Comment: "system catalog schema"}},
-		&Schema{Head{OID: PublicOID, Name: "public", Owner: "streamdb", Comment: "standard public schema"}},
-		&Schema{Head{OID: InformationSchemaOID, Name: "information_schema", Owner: "streamdb"}},
-	}
+	base := append(bootstrap(),
+		&Schema{Head{OID: PgCatalogOID, Name: "pg_catalog", Owner: BootstrapOID, Comment: "system catalog schema", ACL: SystemSchemaACL()}},
+		&Schema{Head{OID: InformationSchemaOID, Name: "information_schema", Owner: BootstrapOID, ACL: SystemSchemaACL()}})
+	base = append(base, predefined()...)
 	for _, o := range append(base, builtin...) {
 		s.add(o)
 		s.builtin[o.Header().OID] = true

@@ -20,6 +20,7 @@ type Context struct {
 type VirtualTable struct {
 	Head
 	Columns []Column
+	View    bool // a view in PostgreSQL
 	// Scan calls emit for every row, with one datum a column in the Go form of
 	// its type, and ends with emit's error if there is one. The row is only read
 	// until emit returns.

@@ -62,13 +62,13 @@ func (s *Session) resting() {
 
 // Activity implements catalog.ActivitySource.
 func (i serverInfo) Activity() []catalog.Activity {
-	e := i.s.eng
+	e, snap := i.s.eng, i.s.eng.cat.Current()
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	var out []catalog.Activity
 	for pid, s := range e.sessions {
 		st := s.doing.state.Load()
-		a := catalog.Activity{PID: pid, User: s.user, Database: s.database, State: stateNames[st],
+		a := catalog.Activity{PID: pid, UserOID: s.who.authenticated, User: snap.RoleName(s.who.authenticated), Database: s.database, State: stateNames[st],
 			BackendStart: s.started.UnixMicro() - pgEpochUnixMicros, XactStart: s.doing.block.Load(),
 			QueryStart: s.doing.query.Load(), Changed: s.doing.changed.Load()}
 		if st != active {
@@ -76,6 +76,10 @@ func (i serverInfo) Activity() []catalog.Activity {
 		}
 		if q := s.query.Load(); q != nil {
 			a.Query = e.redact(*q)
+		}
+		if !snap.HasPrivsOf(i.s.who.current, s.who.authenticated) && !snap.HasPrivsOf(i.s.who.current, catalog.RoleReadAllStats) {
+			out = append(out, catalog.Activity{PID: pid, UserOID: a.UserOID, User: a.User, Database: a.Database, Query: "<insufficient privilege>"})
+			continue
 		}
 		if app := s.doing.app.Load(); app != nil {
 			a.Application = *app

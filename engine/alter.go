@@ -24,7 +24,19 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 		}
 		return err
 	}
-	if snap.Builtin(o.Header().OID) {
+	if r, ok := o.(*catalog.Role); ok {
+		return s.renameRole(r, st.Actions[0].NewName)
+	}
+	if _, ok := o.(*catalog.Database); ok && st.Actions[0].Kind != sql.AlterOwner {
+		if err := s.mustOwnDatabase(); err != nil {
+			return err
+		}
+		return pgerr.New(pgerr.FeatureNotSupported, "current database cannot be renamed")
+	}
+	if err := s.mayAlter(snap, o, st.Actions); err != nil {
+		return err
+	}
+	if oid := o.Header().OID; snap.Builtin(oid) && oid != catalog.PublicOID && oid != catalog.DatabaseOID {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
 	}
 	if t, ok := o.(*catalog.Table); ok && shapesTable(st.Actions) {
@@ -48,14 +60,40 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 			}
 			o, err = t, s.alterIdentity(pl, t, a)
 		case sql.AlterOwner:
-			o = catalog.Clone(o)
-			o.Header().Owner = a.NewName
-			err = s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: o})
+			o, err = s.setOwner(o, *a.Role)
 		default:
 			err = pgerr.Unsupported("this form of ALTER "+strings.ToUpper(o.Kind().String()), "Create a new object and drop the old one.")
 		}
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// mayAlter refuses changes by others than the owner. A new name or place needs the
+// right to create there too.
+func (s *Session) mayAlter(snap *catalog.Snapshot, o catalog.Object, as []sql.AlterAction) error {
+	for _, a := range as {
+		if a.Kind == sql.AlterOwner { // whose checks are its own
+			continue
+		}
+		if err := s.mustOwn(o); err != nil {
+			return err
+		}
+		switch {
+		case a.Kind == sql.AlterRename && o.Kind() == catalog.KindSchema:
+			if err := s.may(snap.Database(), catalog.Create); err != nil {
+				return s.databaseDenied(err)
+			}
+		case a.Kind == sql.AlterRename:
+			if err := s.mayCreateIn(o.Header().Schema); err != nil {
+				return err
+			}
+		case a.Kind == sql.AlterSetSchema:
+			if err := s.mayCreateIn(a.NewName); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -84,6 +122,20 @@ func shapesTable(as []sql.AlterAction) bool {
 // alterTarget finds the object of an ALTER. ALTER TABLE may name any relation for
 // what all relations have, as in PostgreSQL.
 func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Object, error) {
+	switch st.Kind {
+	case "role":
+		return s.roleNamed(snap, st.Name.Name)
+	case "database":
+		if !s.isDatabase(st.Name.Name) {
+			return nil, noDatabase(st.Name.Name)
+		}
+		return snap.Database(), nil
+	case "function", "routine":
+		return s.functionTarget(snap, st.Target)
+	}
+	if err := s.mayLookInto(snap, st.Name.Schema); err != nil {
+		return nil, err
+	}
 	if st.Kind == "table" {
 		common := true
 		for _, a := range st.Actions {
@@ -111,8 +163,11 @@ func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Ob
 // refreshView is REFRESH MATERIALIZED VIEW, which has nothing to do: views are
 // always up to date. Of one that has failed it tells so.
 func (s *Session) refreshView(st *sql.Refresh) error {
-	o, err := s.eng.cat.Current().Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+	o, err := s.resolve(s.eng.cat.Current(), st.Name)
 	if err != nil {
+		return err
+	}
+	if err := s.mustOwn(o); err != nil {
 		return err
 	}
 	if o.Kind() != catalog.KindMatView {
@@ -140,12 +195,18 @@ func (s *Session) comment(st *sql.Comment) error {
 		if st.Kind == "schema" {
 			o, err = s.dropTarget(snap, "schema", st.Name)
 		} else {
-			o, err = snap.Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+			o, err = s.resolve(snap, st.Name)
 		}
 	} else {
 		o, err = s.dropTarget(snap, st.Kind, st.Name)
 	}
 	if err != nil {
+		return err
+	}
+	if err := s.mustOwn(o); err != nil {
+		if st.Kind == "column" {
+			err = forbidden("must be owner of relation %s", o.Header().Name)
+		}
 		return err
 	}
 	n := catalog.Clone(o)
@@ -184,6 +245,18 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 	return serializationFailure()
 }
 
+// mayRestart refuses to restart the sequences of a table that belong to another.
+func (s *Session) mayRestart(snap *catalog.Snapshot, t *catalog.Table) error {
+	for _, d := range snap.Dependents(t.OID) {
+		if q, ok := d.(*catalog.Sequence); ok && q.OwnedTable == t.OID {
+			if err := s.mustOwn(q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // restartTables puts the sequences that the tables own at their start.
 func (s *Session) restartTables(st *sql.Truncate) error {
 	tables, err := s.truncatedTables(s.eng.cat.Current(), st, false)
@@ -202,7 +275,7 @@ func (s *Session) restartTables(st *sql.Truncate) error {
 func (s *Session) truncatedTables(snap *catalog.Snapshot, st *sql.Truncate, notice bool) ([]*catalog.Table, error) {
 	var tables []*catalog.Table
 	for _, n := range st.Tables {
-		o, err := snap.Resolve(n.Schema, n.Name, s.expr.SearchPath)
+		o, err := s.resolve(snap, n)
 		if err != nil {
 			return nil, err
 		}
@@ -210,11 +283,28 @@ func (s *Session) truncatedTables(snap *catalog.Snapshot, st *sql.Truncate, noti
 		if !ok || snap.Builtin(t.OID) {
 			return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a table", n.Name)
 		}
+		if err := s.may(t, catalog.Truncate); err != nil {
+			return nil, err
+		}
 		if !slices.Contains(tables, t) {
 			tables = append(tables, t)
 		}
 	}
-	return s.truncated(snap, tables, st.Cascade, notice)
+	tables, err := s.truncated(snap, tables, st.Cascade, notice)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		if err := s.may(t, catalog.Truncate); err != nil {
+			return nil, err
+		}
+		if st.RestartIdentity {
+			if err := s.mayRestart(snap, t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tables, nil
 }
 
 // allRows is the write that empties the tables.

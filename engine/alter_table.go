@@ -70,6 +70,9 @@ func (s *Session) alterTable(ctx context.Context, pl *planner.Planner, t *catalo
 			return err
 		}
 	}
+	if err := s.permit(pl.Cat, pl.Needs); err != nil {
+		return err
+	}
 	return a.apply(ctx)
 }
 

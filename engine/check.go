@@ -37,6 +37,9 @@ func (s *Session) checkCommand(p *prepared, st *sql.Check) error {
 		if o, err = s.resolveMatView(r.cat, st.Name); err != nil {
 			return nil, "", err
 		}
+		if err := s.mustOwn(o); err != nil {
+			return nil, "", err
+		}
 		c, err := r.checkView(o)
 		if err != nil {
 			return nil, "", err
@@ -55,7 +58,7 @@ func (s *Session) checkCommand(p *prepared, st *sql.Check) error {
 
 // resolveMatView looks a materialized view up.
 func (s *Session) resolveMatView(snap *catalog.Snapshot, n sql.Name) (*catalog.MatView, error) {
-	o, err := snap.Resolve(n.Schema, n.Name, s.expr.SearchPath)
+	o, err := s.resolve(snap, n)
 	if err != nil {
 		return nil, err
 	}

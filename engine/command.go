@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -68,11 +69,16 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		if st.Analyze {
 			tag = "ANALYZE"
 		}
-		p.command = tagged(tag, func(context.Context) error { return nil })
+		p.command = tagged(tag, func(context.Context) error { return s.vacuum(st, strings.ToLower(tag)) })
 	case *sql.Refresh:
 		p.command = tagged("REFRESH MATERIALIZED VIEW", func(context.Context) error { return s.refreshView(st) })
 	case *sql.Checkpoint:
-		p.command = tagged("CHECKPOINT", func(context.Context) error { return nil })
+		p.command = tagged("CHECKPOINT", func(context.Context) error {
+			if !s.eng.cat.Current().HasPrivsOf(s.who.current, catalog.RoleCheckpoint) {
+				return forbidden("must be superuser or have privileges of pg_checkpoint to do CHECKPOINT")
+			}
+			return nil
+		})
 	case *sql.Listen:
 		p.command = tagged("LISTEN", func(context.Context) error {
 			s.listen(st.Channel, false)
@@ -88,7 +94,7 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 	case *sql.SetConstraints:
 		p.command = s.setConstraintsCommand(st)
 	case *sql.LockTable:
-		p.command = tagged("LOCK TABLE", func(context.Context) error { return s.needBlock("LOCK TABLE") })
+		p.command = tagged("LOCK TABLE", func(context.Context) error { return s.lockTables(st) })
 	case *sql.Unsupported:
 		if st.Err != nil {
 			return st.Err
@@ -96,6 +102,54 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		return pgerr.Unsupported(st.What, st.Hint)
 	default:
 		return s.ddlCommand(p)
+	}
+	return nil
+}
+
+// lockTables is LOCK TABLE, which locks nothing but needs a right that goes with the
+// mode.
+func (s *Session) lockTables(st *sql.LockTable) error {
+	if err := s.needBlock("LOCK TABLE"); err != nil {
+		return err
+	}
+	any := catalog.Update | catalog.Delete | catalog.Truncate
+	switch st.Mode {
+	case accessShareLock:
+		any = catalog.Select
+	case rowExclusiveLock:
+		any |= catalog.Insert
+	}
+	snap := s.eng.cat.Current()
+	for _, n := range st.Tables {
+		o, err := s.resolve(snap, n)
+		if err != nil {
+			return err
+		}
+		if snap.Held(s.who.current, o, any) == 0 {
+			return catalog.Denied(o)
+		}
+	}
+	return nil
+}
+
+// The modes of LOCK TABLE that need less than the others, by PostgreSQL's numbers.
+const (
+	accessShareLock  = 1
+	rowExclusiveLock = 3
+)
+
+// vacuum is VACUUM and ANALYZE, which have nothing to do. Tables of others are
+// passed over with a warning.
+func (s *Session) vacuum(st *sql.Vacuum, verb string) error {
+	snap := s.eng.cat.Current()
+	for _, n := range st.Tables {
+		o, err := s.resolve(snap, n)
+		if err != nil {
+			return err
+		}
+		if !snap.Owns(s.who.current, o) && !snap.Owns(s.who.current, snap.Database()) {
+			s.notice("WARNING", pgerr.New(pgerr.Warning, "skipping \"%s\" --- only table or database owner can %s it", n.Name, verb))
+		}
 	}
 	return nil
 }
@@ -164,26 +218,37 @@ func (s *Session) settingCommand(st sql.Stmt) commandFunc {
 			c.close()
 			delete(s.cursors, n)
 		}
+		if err := s.reset("session_authorization"); err != nil {
+			return err
+		}
 		return s.reset("all")
 	})
 }
 
-func (s *Session) runSet(st *sql.Set) error {
-	if st.Default {
-		return s.reset(strings.ToLower(st.Name))
-	}
+// setValue is the value of a SET as the setting takes it.
+func setValue(st *sql.Set) (string, error) {
 	var vs []string
 	for _, v := range st.Values {
 		t, err := settingText(v)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if len(st.Values) > 1 && strings.EqualFold(st.Name, "search_path") {
 			t = sql.QuoteIdent(t)
 		}
 		vs = append(vs, t)
 	}
-	v := strings.Join(vs, ", ")
+	return strings.Join(vs, ", "), nil
+}
+
+func (s *Session) runSet(st *sql.Set) error {
+	if st.Default {
+		return s.reset(strings.ToLower(st.Name))
+	}
+	v, err := setValue(st)
+	if err != nil {
+		return err
+	}
 	if strings.EqualFold(st.Name, "timezone") && strings.EqualFold(v, "local") {
 		return s.reset("timezone")
 	}

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -37,7 +39,7 @@ func (s *Session) copyCommand(ctx context.Context, p *prepared, st *sql.Copy) er
 	if target.dml != nil && !target.dml.Returns() {
 		return pgerr.New(pgerr.FeatureNotSupported, "COPY query must have a RETURNING clause")
 	}
-	p.query, p.dml, p.cols = target.query, target.dml, target.cols
+	p.query, p.dml, p.cols, p.needs = target.query, target.dml, target.cols, target.needs
 	p.copy = &wire.Copy{Columns: target.cols, Format: f}
 	p.copyTag = true
 	return nil
@@ -109,11 +111,30 @@ func copyFormat(os []sql.Option) (wire.CopyFormat, error) {
 	return f, nil
 }
 
+// mayCopyTo refuses COPY FROM without the right to insert into the columns; none
+// named: all.
+func (s *Session) mayCopyTo(o catalog.Object, names []string) error {
+	n := &planner.Need{OID: o.Header().OID, Privs: catalog.Insert}
+	if r, ok := o.(catalog.Relation); ok {
+		cols := map[int]bool{}
+		for i, c := range r.Cols() {
+			if len(names) == 0 && c.Generated == "" || slices.Contains(names, c.Name) {
+				cols[i] = true
+			}
+		}
+		n.Columns[planner.NeedInsert] = cols
+	}
+	return s.permit(s.eng.cat.Current(), []*planner.Need{n})
+}
+
 // copyFrom sets up COPY table FROM STDIN: the rows are staged as they come and
 // committed with the statement.
 func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
-	o, err := s.eng.cat.Current().Resolve(st.Table.Schema, st.Table.Name, s.expr.SearchPath)
+	o, err := s.resolve(s.eng.cat.Current(), *st.Table)
 	if err != nil {
+		return err
+	}
+	if err := s.mayCopyTo(o, st.Columns); err != nil {
 		return err
 	}
 	t, ok := o.(*catalog.Table)

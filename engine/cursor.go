@@ -69,6 +69,9 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 		if s.cursors[st.Name] != nil {
 			return nil, "", pgerr.New(pgerr.DuplicateCursor, "cursor \"%s\" already exists", st.Name)
 		}
+		if err := q.permit(); err != nil {
+			return nil, "", err
+		}
 		s.cursors[st.Name] = &cursor{portal: &portal{p: q, args: args}, hold: st.Hold}
 		return nil, "DECLARE CURSOR", nil
 	}

@@ -86,11 +86,6 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 		return "COMMENT", func(context.Context, *planner.Planner) error { return s.comment(st) }, nil
 	case *sql.Truncate:
 		return "TRUNCATE TABLE", nil, nil // a write, not a change of the catalog
-	case *sql.Grant:
-		if st.Revoke {
-			return "", nil, pgerr.Unsupported("REVOKE", "Every authenticated user may do everything.")
-		}
-		return "", nil, pgerr.Unsupported("GRANT", "Every authenticated user may do everything.")
 	case *sql.CreateType:
 		return "CREATE TYPE", func(_ context.Context, pl *planner.Planner) error { return s.createType(pl, st) }, nil
 	case *sql.AlterEnum:
@@ -110,7 +105,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.Cancel:
 		return "", nil, pgerr.Unsupported("CANCEL JOBS", "Drop the object whose creation is to be cancelled.")
 	}
-	return "", nil, pgerr.Unsupported("this statement", "docs/COMPATIBILITY.md lists the statements that are there.")
+	return s.roleAction(p)
 }
 
 // exists handles IF NOT EXISTS: it reports true after a notice if the name is
@@ -124,30 +119,64 @@ func (s *Session) exists(schema, name string, ifNotExists bool) bool {
 }
 
 func (s *Session) createSchema(st *sql.CreateSchema) error {
-	name := st.Name
-	if name == "" {
-		name = st.Authorization
+	name, owner := st.Name, s.who.current
+	snap := s.eng.cat.Current()
+	if st.Authorization != nil {
+		r, err := s.roleOf(snap, *st.Authorization)
+		if err != nil {
+			return err
+		}
+		if owner = r.OID; name == "" {
+			name = r.Name
+		}
 	}
-	if st.IfNotExists && s.eng.cat.Current().Schema(name) != nil {
-		s.notice("NOTICE", pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists, skipping", name))
-		return nil
+	if err := s.may(snap.Database(), catalog.Create); err != nil {
+		return s.databaseDenied(err)
+	}
+	if err := s.mustBeMember(owner); err != nil {
+		return err
 	}
 	if strings.HasPrefix(name, "pg_") {
 		return pgerr.New(pgerr.ReservedName, "unacceptable schema name \"%s\"", name).
 			WithDetail("The prefix \"pg_\" is reserved for system schemas.")
 	}
-	o := &catalog.Schema{Head: catalog.Head{Name: name, Owner: s.expr.User}}
+	if st.IfNotExists && snap.Schema(name) != nil {
+		s.notice("NOTICE", pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists, skipping", name))
+		return nil
+	}
+	o := &catalog.Schema{Head: catalog.Head{Name: name, Owner: owner, ACL: snap.InitialACL(owner, catalog.GrantSchema, 0)}}
 	s.eng.cat.Assign(o)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
 }
 
-// place fills in an object's schema and owner and checks IF NOT EXISTS.
+// place fills in an object's schema and owner, whether it may be made there, and
+// checks IF NOT EXISTS.
 func (s *Session) place(h *catalog.Head, ifNotExists bool) (skip bool, err error) {
-	h.Owner = s.expr.User
-	if h.Schema, err = s.eng.cat.Current().CreationSchema(h.Schema, s.expr.SearchPath); err != nil {
+	snap := s.eng.cat.Current()
+	h.Owner = s.who.current
+	if err := s.mayLookInto(snap, h.Schema); err != nil {
+		return false, err
+	}
+	if h.Schema, err = snap.CreationSchema(h.Schema, s.expr.SearchPath); err != nil {
+		return false, err
+	}
+	if err := s.mayCreateIn(h.Schema); err != nil {
 		return false, err
 	}
 	return s.exists(h.Schema, h.Name, ifNotExists), nil
+}
+
+// furnish gives a new object the access list that its owner's default privileges say.
+func (s *Session) furnish(os ...catalog.Object) {
+	snap := s.eng.cat.Current()
+	for _, o := range os {
+		h := o.Header()
+		var schema uint32
+		if sc := snap.Schema(h.Schema); sc != nil {
+			schema = sc.OID
+		}
+		h.ACL = snap.InitialACL(h.Owner, catalog.GrantKindOf(o), schema)
+	}
 }
 
 func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.CreateTable) error {
@@ -164,6 +193,16 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	}
 	t.Definition = src.Text
 	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {
+		if pgerr.CodeOf(err) == pgerr.InsufficientPrivilege {
+			err = pgerr.From(err).At(sql.PosToChar(src.whole, int(st.Name.Offset())))
+		}
+		return err
+	}
+	if err := s.permit(pl.Cat, pl.Needs); err != nil {
+		return err
+	}
+	s.furnish(t)
+	if err := s.mayUseTypes(columnTypes(t.Columns)...); err != nil {
 		return err
 	}
 	s.eng.cat.Assign(t)
@@ -203,6 +242,9 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 	if err != nil {
 		return err
 	}
+	if err := s.permit(pl.Cat, pl.Needs); err != nil {
+		return err
+	}
 	if len(q.With) > 0 {
 		return pgerr.Unsupported("a data-modifying statement in WITH of CREATE TABLE AS", "Create the table and INSERT into it.")
 	}
@@ -223,6 +265,7 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
+	s.furnish(t)
 	s.eng.cat.Assign(t)
 	c := &state.Commit{}
 	if !st.NoData {
@@ -295,6 +338,7 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 	if err := cs.Check(ctx); err != nil {
 		return err
 	}
+	s.furnish(o)
 	s.eng.cat.Assign(o)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
 }
@@ -313,12 +357,16 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 	}
 	old := s.eng.cat.Current().Get(v.Schema, v.Name)
 	if old == nil || !st.OrReplace {
+		s.furnish(v)
 		s.eng.cat.Assign(v)
 		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: v})
 	}
 	ov, ok := old.(*catalog.View)
 	if !ok {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a view", v.Name)
+	}
+	if err := s.mustOwn(ov); err != nil {
+		return err
 	}
 	for _, d := range s.eng.cat.Current().DropOrder(ov.OID) {
 		if k := d.Kind(); k == catalog.KindMatView || k == catalog.KindSink {
@@ -328,7 +376,7 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 	if err := keepsColumns(ov.Columns, v.Columns, "VIEW"); err != nil {
 		return err
 	}
-	v.OID = ov.OID
+	v.OID, v.Owner, v.ACL, v.Comment = ov.OID, ov.Owner, ov.ACL, ov.Comment
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: v})
 }
 
@@ -374,6 +422,14 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	if was != nil && !view {
 		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a materialized view", v.Name)
 	}
+	if old != nil {
+		if err := s.mustOwn(old); err != nil {
+			return err
+		}
+	}
+	if err := s.permit(pl.Cat, pl.Needs); err != nil {
+		return err
+	}
 	for _, d := range v.DependsOn {
 		if _, stored := s.eng.cat.Current().ByOID(d).(*catalog.Table); stored && s.eng.cat.Current().Builtin(d) {
 			return pgerr.Unsupported("a materialized view on an error table", "Query the error table itself.")
@@ -399,6 +455,7 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	if old != nil {
 		return s.replaceMatView(ctx, old, v)
 	}
+	s.furnish(v)
 	s.eng.cat.Assign(v)
 	return s.eng.createJob(ctx, v)
 }
@@ -413,6 +470,9 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	}
 	o.Definition = s.eng.redact(src.Text)
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
+		return err
+	}
+	if err := s.permit(pl.Cat, pl.Needs); err != nil {
 		return err
 	}
 	if err := s.sealOptions(o.Connector); err != nil {
@@ -449,6 +509,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err := cs.Check(ctx); err != nil {
 		return err
 	}
+	s.furnish(o)
 	s.eng.cat.Assign(o)
 	return s.eng.createJob(ctx, o)
 }
@@ -497,12 +558,17 @@ func (s *Session) createIndex(ctx context.Context, pl *planner.Planner, src *sta
 		return err
 	}
 	ix.Definition = src.Text
+	t := s.eng.cat.Current().ByOID(ix.Table)
+	if err := s.mustOwn(t); err != nil {
+		return err
+	}
 	if skip, err := s.place(&ix.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
 	if s.eng.cat.Current().Get(ix.Schema, ix.Name) != nil {
 		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", ix.Name)
 	}
+	ix.Owner = t.Header().Owner
 	s.eng.cat.Assign(ix)
 	return s.eng.createJob(ctx, ix)
 }
@@ -535,17 +601,16 @@ func (s *Session) drop(st *sql.Drop) error {
 			}
 			return err
 		}
+		if err := s.mayDrop(o); err != nil {
+			return err
+		}
 		if ix, ok := o.(*catalog.Index); ok && ix.Constraint {
 			t := snap.ByOID(ix.Table).Header().Name
 			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it", ix.Name, ix.Name, t).
 				WithHint("You can drop constraint %s on table %s instead.", ix.Name, t)
 		}
 		if o.Kind() == catalog.KindSchema && st.Cascade {
-			snap.Objects(func(x catalog.Object) {
-				if x.Header().Schema == o.Header().Name {
-					oids = append(oids, x.Header().OID)
-				}
-			})
+			oids = append(oids, contents(snap, o.Header().Name)...)
 		}
 		oids = append(oids, o.Header().OID)
 		named[o.Header().OID] = true
@@ -553,18 +618,24 @@ func (s *Session) drop(st *sql.Drop) error {
 	if len(oids) == 0 {
 		return nil
 	}
+	return s.dropObjects(snap, oids, named, st.Cascade)
+}
+
+// dropObjects removes objects, and with cascade what depends on them. Those that
+// were named are not told of.
+func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[uint32]bool, cascade bool) error {
 	order := snap.DropOrder(oids...)
-	if !st.Cascade {
+	if !cascade {
 		order = s.dropListed(snap, oids)
 	} else if err := cascadesToTable(order, listed(oids)); err != nil {
 		return err
 	}
 	c := &state.Commit{}
 	changed := map[uint32]*catalog.Table{}
-	if err := s.freeForeignKeys(snap, order, st.Cascade, changed); err != nil {
+	if err := s.freeForeignKeys(snap, order, cascade, changed); err != nil {
 		return err
 	}
-	if err := s.freeSequences(snap, order, named, st.Cascade, changed); err != nil {
+	if err := s.freeSequences(snap, order, named, cascade, changed); err != nil {
 		return err
 	}
 	var changes []catalog.Change
@@ -574,6 +645,7 @@ func (s *Session) drop(st *sql.Drop) error {
 	for _, o := range order {
 		changes = append(changes, catalog.Change{Drop: o.Header().OID})
 	}
+	changes = append(changes, forgetDefaults(snap, order)...)
 	if _, _, err := snap.Apply(changes...); err != nil {
 		return err
 	}
@@ -587,10 +659,32 @@ func (s *Session) drop(st *sql.Drop) error {
 	for _, o := range order {
 		s.eng.forgetSequence(o.Header().OID)
 	}
-	if st.Cascade {
+	if cascade {
 		s.cascadeNotice(order, named)
 	}
 	return nil
+}
+
+// forgetDefaults takes the default privileges of schemas that go out of the roles.
+func forgetDefaults(snap *catalog.Snapshot, gone []catalog.Object) []catalog.Change {
+	schemas := map[uint32]bool{}
+	for _, o := range gone {
+		if o.Kind() == catalog.KindSchema {
+			schemas[o.Header().OID] = true
+		}
+	}
+	if len(schemas) == 0 {
+		return nil
+	}
+	var out []catalog.Change
+	for _, r := range snap.Roles() {
+		n := catalog.Clone(r).(*catalog.Role)
+		n.Defaults = slices.DeleteFunc(n.Defaults, func(d catalog.DefaultACL) bool { return schemas[d.Schema] })
+		if len(n.Defaults) < len(r.Defaults) {
+			out = append(out, catalog.Change{Replace: n})
+		}
+	}
+	return out
 }
 
 // cascadeNotice tells which objects went that the statement did not name.
@@ -657,6 +751,11 @@ func missing(err error) bool {
 }
 
 func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (catalog.Object, error) {
+	if kind != "schema" {
+		if err := s.mayLookInto(snap, n.Schema); err != nil {
+			return nil, err
+		}
+	}
 	if kind == "schema" {
 		if o := snap.Schema(n.Name); o != nil {
 			return o, nil

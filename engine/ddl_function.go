@@ -18,19 +18,33 @@ func (s *Session) createFunction(pl *planner.Planner, src *statement, st *sql.Cr
 		return err
 	}
 	fn.Definition = src.Text
-	if fn.Schema, err = s.eng.cat.Current().CreationSchema(fn.Schema, s.expr.SearchPath); err != nil {
+	if _, err := s.place(&fn.Head, false); err != nil {
+		return err
+	}
+	ts := []types.T{fn.Returns.Type}
+	for _, p := range fn.Params {
+		ts = append(ts, p.Column.Type)
+	}
+	for _, c := range fn.Columns {
+		ts = append(ts, c.Type)
+	}
+	if err := s.mayUseTypes(ts...); err != nil {
 		return err
 	}
 	snap := s.eng.cat.Current()
 	old := snap.Function(fn.Schema, fn.Name, fn.ParamTypes(), nil)
 	if old == nil || !st.OrReplace {
+		s.furnish(fn)
 		s.eng.cat.Assign(fn)
 		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: fn})
+	}
+	if err := s.mustOwn(old); err != nil {
+		return err
 	}
 	if err := replaceable(snap, old, fn); err != nil {
 		return err
 	}
-	fn.OID, fn.Owner, fn.Comment = old.OID, old.Owner, old.Comment
+	fn.OID, fn.Owner, fn.Comment, fn.ACL = old.OID, old.Owner, old.Comment, old.ACL
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: fn})
 }
 

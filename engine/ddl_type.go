@@ -18,6 +18,10 @@ func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
 	if _, err := s.place(&t.Head, false); err != nil {
 		return err
 	}
+	if err := s.mayUseTypes(columnTypes(t.Fields)...); err != nil {
+		return err
+	}
+	s.furnish(t)
 	t.Ref = rand.Uint64() | 1
 	s.eng.cat.Assign(t)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t})
@@ -32,6 +36,9 @@ func (s *Session) alterEnum(st *sql.AlterEnum) error {
 		return err
 	}
 	old := o.(*catalog.Type)
+	if err := s.mustOwn(old); err != nil {
+		return err
+	}
 	n, err := planner.AlterEnum(old, st)
 	if err != nil {
 		return err

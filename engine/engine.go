@@ -51,6 +51,9 @@ type Config struct {
 	// Connectors is the table of connectors by name.
 	Connectors map[string]connector.Definition
 	Log        *slog.Logger
+	// Users tells who is let in as a superuser though no role of that name exists;
+	// nil: everybody, as long as nobody has used CREATE ROLE.
+	Users func(name string) bool
 	// Version is shown by version().
 	Version string
 

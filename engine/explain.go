@@ -79,8 +79,16 @@ type explanation struct {
 
 // plan returns the plan of a statement that is not run.
 func (x *explanation) plan(st sql.Stmt) (plan.Node, error) {
+	pl := x.s.planner(x.p.st, x.p.params)
+	n, err := x.planBy(pl, st)
+	if err == nil {
+		err = x.s.permit(pl.Cat, pl.Needs)
+	}
+	return n, err
+}
+
+func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error) {
 	s := x.s
-	pl := s.planner(x.p.st, x.p.params)
 	switch st := st.(type) {
 	case *sql.Select:
 		q, err := pl.PlanQuery(st)
@@ -128,6 +136,9 @@ func (x *explanation) plan(st sql.Stmt) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := s.may(v, catalog.Select); err != nil {
+			return nil, err
+		}
 		return streamRoot(s.eng.streamOf(s.eng.cat.Current(), v))
 	}
 	return nil, pgerr.Unsupported("EXPLAIN of this statement", "Explain a query, INSERT, UPDATE, DELETE, CREATE MATERIALIZED VIEW, CREATE SINK or MATERIALIZED VIEW.")
@@ -160,6 +171,9 @@ func (x *explanation) analyze(ctx context.Context, st sql.Stmt) error {
 		x.planning = time.Since(began)
 		m := &exec.Measure{}
 		began = time.Now()
+		if err := q.permit(); err != nil {
+			return err
+		}
 		root, err := x.run(ctx, q, m)
 		if err == errStalePlan {
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
@@ -25,6 +26,9 @@ func (x *explanation) running(name sql.Name) error {
 	s := x.s
 	v, err := s.resolveMatView(s.eng.cat.Current(), name)
 	if err != nil {
+		return err
+	}
+	if err := s.may(v, catalog.Select); err != nil {
 		return err
 	}
 	j := s.eng.jobOf(v.OID)

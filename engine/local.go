@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/vec"
 	"github.com/streamdb/streamdb/wire"
@@ -17,10 +18,10 @@ type Local struct {
 	Notices []string
 }
 
-// OpenLocal opens a session of user streamdb.
+// OpenLocal opens a session of the bootstrap role.
 func (e *Engine) OpenLocal() (*Local, error) {
 	l := &Local{}
-	s, err := e.NewSession(context.Background(), wire.Startup{User: "streamdb", Database: DatabaseName, Client: l})
+	s, err := e.NewSession(context.Background(), wire.Startup{User: e.cat.Current().RoleName(catalog.BootstrapOID), Database: DatabaseName, Client: l})
 	l.s = s
 	return l, err
 }

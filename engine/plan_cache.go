@@ -34,7 +34,8 @@ const (
 // of a table that read no other have a plan; of other templates it remembers that
 // they have none.
 type cachedPlan struct {
-	once sync.Once
+	once  sync.Once
+	needs []*planner.Need // of dml
 	// What follows is set by once.
 	params []types.T
 	cols   []wire.Column
@@ -98,6 +99,7 @@ func (s *Session) planSettings() (vs []string) {
 // Quick implements wire.Quick.
 func (s *Session) Quick(text string) wire.Portal {
 	t := &s.template
+	s.sync()
 	if s.tx.failed || !t.Read(text) || len(t.Constants) == 0 || t.Kind == sql.SelectTemplate && len(s.tx.writes) > 0 {
 		return nil
 	}
@@ -178,15 +180,15 @@ func (s *Session) planTemplate(p *cachedPlan, cat *catalog.Snapshot, t *sql.Temp
 	pl.Cat = cat
 	if sel, ok := ps[0].Stmt.(*sql.Select); ok {
 		q, err := pl.PlanQuery(sel)
-		if err != nil || newPointRead(cat, q.Root, q.ParamTypes) == nil {
+		if err != nil || newPointRead(cat, q.Root, q.ParamTypes) == nil || s.permit(cat, pl.Needs) != nil {
 			return
 		}
 		p.params, p.cols = q.ParamTypes, resultColumns(q.Columns)
 		p.reads.New = func() any { return newPointRead(cat, q.Root, q.ParamTypes) }
 		return
 	}
-	if d, err := pl.PlanMutation(ps[0].Stmt); err == nil && quickMutation(d) {
-		p.cat, p.params, p.dml = cat, d.ParamTypes, d
+	if d, err := pl.PlanMutation(ps[0].Stmt); err == nil && quickMutation(d) && s.permit(cat, pl.Needs) == nil {
+		p.cat, p.params, p.dml, p.needs = cat, d.ParamTypes, d, pl.Needs
 	}
 }
 

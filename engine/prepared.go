@@ -29,6 +29,11 @@ type prepared struct {
 	// template; nil: it is the text's own.
 	taken   []types.Datum
 	takenAs []types.T
+	// needs are what the plan needs the right to; allowed is the last role that had
+	// it, by the catalog allowedBy.
+	needs     []*planner.Need
+	allowed   uint32
+	allowedBy *catalog.Snapshot
 	// point is the compiled form of query if it reads by a whole key; made at the
 	// second execution, since most statements have only one.
 	point *pointRead
@@ -57,7 +62,12 @@ type portal struct {
 }
 
 func (s *Session) planner(st *statement, declared []types.T) *planner.Planner {
-	return &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.relationBytes, Rows: s.eng.cols.Rows}
+	s.sync()
+	pl := &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.relationBytes, Rows: s.eng.cols.Rows}
+	if !s.who.super {
+		pl.Usable = func(schema string) error { return s.mayLookInto(pl.Cat, schema) }
+	}
+	return pl
 }
 
 // prepare analyses a statement.
@@ -65,6 +75,7 @@ func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*p
 	if s.expr.NowMicros == 0 || !s.tx.open {
 		s.setNow()
 	}
+	s.sync()
 	s.expr.Catalog = s.catalogInfo()
 	if st.part && len(oids) == 0 {
 		if p := s.templated(st); p != nil {
@@ -101,19 +112,22 @@ func (p *prepared) analyse(ctx context.Context) error {
 	}
 	switch st := p.st.Stmt.(type) {
 	case *sql.Select:
-		q, locks, err := s.planQuery(p.st, p.params, st)
+		pl := s.planner(p.st, p.params)
+		q, locks, err := planQuery(pl, st)
 		if err != nil {
 			return err
 		}
-		p.locks = locks
+		p.locks, p.needs, p.allowedBy = locks, pl.Needs, nil
 		p.point, p.spare, p.runs = nil, nil, 0
 		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
 		return nil
 	case *sql.Insert, *sql.Update, *sql.Delete, *sql.Merge:
-		d, err := s.planner(p.st, p.params).PlanMutation(st)
+		pl := s.planner(p.st, p.params)
+		d, err := pl.PlanMutation(st)
 		if err != nil {
 			return err
 		}
+		p.needs, p.allowedBy = pl.Needs, nil
 		p.dml, p.params = d, d.ParamTypes
 		if d.Returns() {
 			p.cols = resultColumns(d.Columns)
@@ -130,11 +144,11 @@ func (p *prepared) analyse(ctx context.Context) error {
 }
 
 // planQuery plans a query, with what it locks.
-func (s *Session) planQuery(st *statement, params []types.T, q *sql.Select) (*planner.Query, []planner.RowLock, error) {
+func planQuery(pl *planner.Planner, q *sql.Select) (*planner.Query, []planner.RowLock, error) {
 	if len(q.Locks) > 0 {
-		return s.planner(st, params).PlanLocking(q)
+		return pl.PlanLocking(q)
 	}
-	p, err := s.planner(st, params).PlanQuery(q)
+	p, err := pl.PlanQuery(q)
 	return p, nil, err
 }
 
@@ -189,6 +203,9 @@ func (p *prepared) writing(ctx context.Context) func() (writing, []types.T, erro
 	return func() (writing, []types.T, error) {
 		if p.cat != p.s.eng.cat.Current() {
 			if err := p.analyseAgain(ctx); err != nil {
+				return writing{}, nil, err
+			}
+			if err := p.permit(); err != nil {
 				return writing{}, nil, err
 			}
 		}
@@ -296,6 +313,9 @@ func (o *portal) tryStart(ctx context.Context) error {
 	p := o.p
 	p.s.running(&p.st.Text)
 	p.s.expr.Catalog = p.s.catalogInfo()
+	if err := p.permit(); err != nil {
+		return err
+	}
 	ctx, cancel := p.s.withTimeout(ctx)
 	switch {
 	case p.query != nil && len(p.query.With) > 0:

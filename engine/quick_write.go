@@ -62,5 +62,6 @@ func (s *Session) fromTemplate(p *cachedPlan, st *statement) *prepared {
 	if !ok {
 		return nil
 	}
-	return &prepared{s: s, st: st, cat: p.cat, dml: p.dml, taken: args, takenAs: p.params}
+	// The plan's key has the role in it: who finds the plan may run it.
+	return &prepared{s: s, st: st, cat: p.cat, dml: p.dml, taken: args, takenAs: p.params, needs: p.needs, allowed: s.who.current, allowedBy: p.cat}
 }

@@ -40,12 +40,13 @@ func errorRelations() []catalog.Object {
 		return cs
 	}
 	head := func(oid uint32, name string) catalog.Head {
-		return catalog.Head{OID: oid, Schema: errorSchema, Name: name}
+		return catalog.Head{OID: oid, Schema: errorSchema, Name: name, Owner: catalog.BootstrapOID}
 	}
 	src := append(text("job", "split", "record_offset"),
 		catalog.Column{Name: "record_key", Type: types.TBytea}, catalog.Column{Name: "record_value", Type: types.TBytea})
 	return []catalog.Object{
-		&catalog.Schema{Head: catalog.Head{OID: errorSchemaOID, Name: errorSchema, Comment: "errors of jobs"}},
+		&catalog.Schema{Head: catalog.Head{OID: errorSchemaOID, Name: errorSchema, Owner: catalog.BootstrapOID, Comment: "errors of jobs",
+			ACL: catalog.SystemSchemaACL()}},
 		&catalog.Table{Head: head(viewErrorsOID, "view_errors"), Columns: text("job", "sqlstate", "message", "input_row", "operator")},
 		&catalog.Table{Head: head(sourceErrorsOID, "source_errors"), Columns: append(src, text("sqlstate", "message", "operator")...)},
 	}

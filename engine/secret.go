@@ -17,12 +17,12 @@ func (s *Session) createSecret(st *sql.CreateSecret) error {
 				WithHint("Secrets are kept encrypted in the catalog; leave WITH out, or write WITH (backend = 'meta').")
 		}
 	}
-	o := &catalog.Secret{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name, Owner: s.expr.User}}
+	o := &catalog.Secret{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}}
 	snap := s.eng.cat.Current()
-	var err error
-	if o.Schema, err = snap.CreationSchema(o.Schema, s.expr.SearchPath); err != nil {
+	if _, err := s.place(&o.Head, false); err != nil {
 		return err
 	}
+	s.furnish(o)
 	if snap.Other(catalog.KindSecret, o.Schema, o.Name, nil) != nil {
 		e := pgerr.New(pgerr.DuplicateObject, "secret \"%s\" already exists", o.Name)
 		if st.IfNotExists {
@@ -76,6 +76,12 @@ func (s *Session) sealOptions(c *catalog.Connector) error {
 			if x == nil {
 				return pgerr.New(pgerr.UndefinedObject, "secret \"%s\" does not exist", o.Value).
 					WithHint("CREATE SECRET %s AS '...' makes it.", sql.QuoteIdent(name))
+			}
+			if err := s.mayLookInto(s.eng.cat.Current(), schema); err != nil {
+				return err
+			}
+			if err := s.may(x, catalog.Usage); err != nil {
+				return err
 			}
 			o.Secret = x.OID
 		case s.eng.secretOption(o.Name) && o.Value != "":

@@ -238,9 +238,34 @@ func (u sequenceUse) writable(what string) error {
 	return nil
 }
 
+// may refuses a sequence on which the session's role has none of the privileges. The
+// sequence of an identity column is part of the table: who may insert may use it.
+func (u sequenceUse) may(oid uint32, any ...catalog.Privs) error {
+	if u.s.who.super {
+		return nil
+	}
+	snap := u.s.eng.cat.Current()
+	q, ok := snap.ByOID(oid).(*catalog.Sequence)
+	if !ok {
+		return nil
+	}
+	if t := snap.ByOID(q.OwnedTable); q.Identity && t != nil && snap.Held(u.s.who.current, t, catalog.Insert) != 0 {
+		return nil
+	}
+	for _, p := range any {
+		if snap.Can(u.s.who.current, q, p) {
+			return nil
+		}
+	}
+	return catalog.Denied(q)
+}
+
 // NextValue implements expr.Sequences.
 func (u sequenceUse) NextValue(oid uint32) (int64, error) {
 	if err := u.writable("nextval()"); err != nil {
+		return 0, err
+	}
+	if err := u.may(oid, catalog.Usage, catalog.Update); err != nil {
 		return 0, err
 	}
 	n, err := u.s.eng.nextValue(oid)
@@ -266,6 +291,9 @@ func (u sequenceUse) CurrentValue(oid uint32) (int64, error) {
 		_, _, err := u.s.eng.sequence(oid)
 		return 0, err
 	}
+	if err := u.may(oid, catalog.Usage, catalog.Select); err != nil {
+		return 0, err
+	}
 	n, ok := u.s.given.last[oid]
 	if !ok {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence \"%s\" is not yet defined in this session", def.Name)
@@ -279,12 +307,15 @@ func (u sequenceUse) LastValue() (int64, error) {
 	if !ok || u.s.eng.cat.Current().ByOID(u.s.given.newest) == nil {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
-	return n, nil
+	return n, u.may(u.s.given.newest, catalog.Usage, catalog.Select)
 }
 
 // SetValue implements expr.Sequences.
 func (u sequenceUse) SetValue(oid uint32, v int64, called bool) error {
 	if err := u.writable("setval()"); err != nil {
+		return err
+	}
+	if err := u.may(oid, catalog.Update); err != nil {
 		return err
 	}
 	if err := u.s.eng.setValue(oid, v, called); err != nil {

@@ -23,6 +23,7 @@ func (s *Session) createSequence(pl *planner.Planner, st *sql.CreateSequence) er
 	if err := s.ownSequence(q, ch.Owner); err != nil {
 		return err
 	}
+	s.furnish(q)
 	s.eng.cat.Assign(q)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: q})
 }
@@ -51,6 +52,9 @@ func (s *Session) ownSequence(q *catalog.Sequence, parts []string) error {
 	if !ok {
 		return pgerr.New(pgerr.WrongObjectType, "sequence cannot be owned by relation \"%s\"", parts[n-2])
 	}
+	if t.Owner != q.Owner {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must have same owner as table it is linked to")
+	}
 	if t.Schema != q.Schema {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sequence must be in same schema as table it is linked to")
 	}
@@ -62,12 +66,15 @@ func (s *Session) ownSequence(q *catalog.Sequence, parts []string) error {
 }
 
 func (s *Session) alterSequence(pl *planner.Planner, st *sql.AlterSequence) error {
-	o, err := s.eng.cat.Current().Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+	o, err := s.resolve(s.eng.cat.Current(), st.Name)
 	if err != nil {
 		if st.IfExists && missing(err) {
 			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Name))
 			return nil
 		}
+		return err
+	}
+	if err := s.mustOwn(o); err != nil {
 		return err
 	}
 	q, ok := catalog.Clone(o).(*catalog.Sequence)
@@ -105,6 +112,7 @@ func (s *Session) ownSequences(t *catalog.Table, qs []*catalog.Sequence) []catal
 			q.Name = s.eng.cat.Current().FreeName(q.Schema, t.Name, q.OwnedColumn, "seq", func(n string) bool { return names[n] })
 		}
 		names[q.Name] = true
+		s.furnish(q)
 		s.eng.cat.Assign(q)
 		c := &t.Columns[catalog.ColumnIndex(t.Columns, q.OwnedColumn)]
 		if q.Identity {

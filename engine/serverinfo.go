@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
 )
 
 // serverInfo tells the catalog tables, and SQL functions,
@@ -52,15 +53,6 @@ func (i serverInfo) Cursors() []catalog.Cursor {
 	return out
 }
 
-// Roles implements catalog.RoleSource.
-func (i serverInfo) Roles() []string {
-	out := []string{catalog.Owner}
-	if i.s.user != catalog.Owner {
-		out = append(out, i.s.user)
-	}
-	return out
-}
-
 // StartMicros implements expr.ServerInfo.
 func (i serverInfo) StartMicros() int64 { return i.s.eng.start.UnixMicro() - pgEpochUnixMicros }
 
@@ -74,18 +66,32 @@ func (i serverInfo) DiskBytes() int64 {
 }
 
 // SignalBackend implements expr.ServerInfo.
-func (i serverInfo) SignalBackend(pid int32, terminate bool) bool {
-	e := i.s.eng
+func (i serverInfo) SignalBackend(pid int32, terminate bool) (bool, error) {
+	e, snap := i.s.eng, i.s.eng.cat.Current()
 	e.mu.RLock()
-	s := e.sessions[pid]
+	x := e.sessions[pid]
 	e.mu.RUnlock()
-	switch {
-	case s == nil:
-		return false
-	case terminate:
-		s.client.Terminate()
-	default:
-		s.client.Cancel()
+	if x == nil {
+		i.s.notice("WARNING", pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
+		return false, nil
 	}
-	return true
+	whose := x.who.authenticated
+	if snap.Superuser(whose) && !snap.Superuser(i.s.who.current) {
+		if terminate {
+			return false, forbidden("must be a superuser to terminate superuser process")
+		}
+		return false, forbidden("must be a superuser to cancel superuser query")
+	}
+	if !snap.HasPrivsOf(i.s.who.current, whose) && !snap.HasPrivsOf(i.s.who.current, catalog.RoleSignalBackend) {
+		if terminate {
+			return false, forbidden("must be a member of the role whose process is being terminated or member of pg_signal_backend")
+		}
+		return false, forbidden("must be a member of the role whose query is being canceled or member of pg_signal_backend")
+	}
+	if terminate {
+		x.client.Terminate()
+	} else {
+		x.client.Cancel()
+	}
+	return true, nil
 }

@@ -32,6 +32,7 @@ type Session struct {
 	// read them for pg_stat_activity.
 	user, database string
 	query          atomic.Pointer[string]
+	who            identity
 	doing          doing
 
 	timeout time.Duration // statement_timeout; 0: none
@@ -57,9 +58,14 @@ const DatabaseName = "streamdb"
 
 // NewSession implements wire.Backend.
 func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, error) {
+	role, err := e.admit(st)
+	if err != nil {
+		return nil, err
+	}
 	s := &Session{eng: e, client: st.Client, values: map[string]string{}, cursors: map[string]*cursor{},
 		started: time.Now(), remote: st.Remote, user: st.User, database: st.Database}
-	s.expr = expr.Session{User: st.User, Database: st.Database, BackendPID: st.Client.PID(), Random: &expr.Seeded{}}
+	s.who = identity{authenticated: role.OID, login: role.OID, current: role.OID}
+	s.expr = expr.Session{User: role.Name, Login: role.Name, UserOID: role.OID, Database: st.Database, BackendPID: st.Client.PID(), Random: &expr.Seeded{}}
 	s.expr.Setting = func(n string) (string, bool) { v, err := s.show(n); return v, err == nil }
 	s.expr.SetSetting = s.set
 	s.expr.Sequences = sequenceUse{s}
@@ -74,7 +80,10 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 			return nil, err
 		}
 	}
-	s.values["session_authorization"] = st.User
+	s.values["session_authorization"] = role.Name
+	s.sync()
+	s.applySettings(e.cat.Current().Database().Settings)
+	s.applySettings(role.Settings)
 	for _, p := range st.Params {
 		if d, err := lookupSetting(p.Name); err == nil && d.context == "internal" {
 			continue
@@ -91,10 +100,7 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 		v, _ := s.show(n)
 		s.client.ParameterStatus(n, v)
 	}
-	e.mu.Lock()
-	e.sessions[s.expr.BackendPID] = s
-	e.mu.Unlock()
-	return s, nil
+	return s, e.enter(s, role)
 }
 
 // Close implements wire.Session.

@@ -230,7 +230,7 @@ var settings = makeSettings([]setting{
 	{"server_encoding", "UTF8", "Shows the server character set encoding.", "internal", nil},
 	{"server_version", expr.ServerVersion, "Shows the server version.", "internal", nil},
 	{"server_version_num", "150008", "Shows the server version as an integer.", "internal", nil},
-	{"session_authorization", "", "Sets the session user name.", "internal", nil},
+	{"session_authorization", "", "Sets the session user name.", "user", nil},
 	{"sql_dialect", "postgres", "Sets the dialect of view bodies.", "user", oneOf("postgres")},
 	{"ssl", "off", "Shows whether connections may be encrypted.", "internal", nil},
 	{"standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.", "user", alwaysOn},
@@ -303,18 +303,32 @@ func (s *Session) set(name, value string, local bool) error {
 		value = v
 	}
 	key := strings.ToLower(st.name)
-	if s.tx.open && s.tx.saved == nil {
-		s.tx.saved = map[string]string{}
+	if key == "role" || key == "session_authorization" {
+		if err := s.checkIdentity(key, value); err != nil {
+			return err
+		}
 	}
-	if s.tx.open {
-		if _, ok := s.tx.saved[key]; !ok {
-			s.tx.saved[key] = s.values[key]
-		}
-		if local {
-			s.tx.local = append(s.tx.local, key)
-		}
+	s.remember(key)
+	if s.tx.open && local {
+		s.tx.local = append(s.tx.local, key)
 	}
 	return s.assign(st, value)
+}
+
+// remember keeps the value that a parameter has before the transaction changes it.
+func (s *Session) remember(key string) {
+	if !s.tx.open {
+		return
+	}
+	if s.tx.saved == nil {
+		s.tx.saved = map[string]string{}
+	}
+	if _, ok := s.tx.saved[key]; !ok {
+		s.tx.saved[key] = s.values[key]
+	}
+	if key == "session_authorization" { // ends SET ROLE
+		s.remember("role")
+	}
 }
 
 func (s *Session) assign(st *setting, value string) error {
@@ -363,8 +377,10 @@ func (s *Session) refresh(key, value string) error {
 		ms, _ := parseMillis(value)
 		s.timeout = msDuration(ms)
 	case "search_path":
-		s.expr.SearchPath = s.parseSearchPath(value)
-		s.findTemporary()
+		s.who.seen = nil
+		s.sync()
+	case "role", "session_authorization":
+		s.takeIdentity(key, value)
 	}
 	return nil
 }
@@ -412,9 +428,14 @@ func (s *Session) reset(name string) error {
 		if err != nil {
 			return err
 		}
-		return s.assign(st, s.initial[strings.ToLower(st.name)])
+		key := strings.ToLower(st.name)
+		s.remember(key)
+		return s.assign(st, s.initial[key])
 	}
 	for _, n := range settingNames() {
+		if n == "role" || n == "session_authorization" {
+			continue
+		}
 		if settings[n].context == "user" && s.values[n] != s.initial[n] {
 			if err := s.assign(settings[n], s.initial[n]); err != nil {
 				return err

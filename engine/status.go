@@ -26,7 +26,7 @@ const (
 // statusRelations are those relations.
 func statusRelations() []catalog.Object {
 	rel := func(oid uint32, name, columns string, rows func(*Session, *sql.Show) [][]types.Datum) catalog.Object {
-		t := &catalog.VirtualTable{Head: catalog.Head{OID: oid, Schema: errorSchema, Name: name, Owner: catalog.Owner}}
+		t := &catalog.VirtualTable{Head: catalog.Head{OID: oid, Schema: errorSchema, Name: name, Owner: catalog.BootstrapOID, ACL: catalog.SystemRelationACL()}}
 		for _, f := range strings.Fields(columns) {
 			n, typ, _ := strings.Cut(f, ":")
 			t.Columns = append(t.Columns, catalog.Column{Name: n, Type: statusType(typ)})

@@ -56,11 +56,14 @@ func (s *Session) temporaryName(n *sql.Name, temp bool) error {
 
 // ensureTemporary makes the session's schema.
 func (s *Session) ensureTemporary() error {
+	if snap := s.eng.cat.Current(); !snap.Can(s.who.current, snap.Database(), catalog.Temp) {
+		return forbidden("permission denied to create temporary tables in database \"%s\"", s.database)
+	}
 	if s.temp.schema == "" {
 		s.temp.schema = fmt.Sprintf("%s_%d", catalog.TempSchema, s.eng.temps.Add(1))
 	}
 	if s.eng.cat.Current().Schema(s.temp.schema) == nil {
-		o := &catalog.Schema{Head: catalog.Head{Name: s.temp.schema, Owner: s.expr.User}}
+		o := &catalog.Schema{Head: catalog.Head{Name: s.temp.schema, Owner: s.who.authenticated}}
 		s.eng.cat.Assign(o)
 		if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o}); err != nil {
 			return err

@@ -125,22 +125,37 @@ func (s *Session) commit(ctx context.Context) error {
 		return err
 	}
 	s.settleNotices()
+	local := map[string]string{}
 	for _, k := range s.tx.local {
 		if v, ok := s.tx.saved[k]; ok {
-			_ = s.assign(settings[k], v)
+			local[k] = v
 		}
 	}
+	s.restore(local)
 	s.end()
 	return nil
 }
 
-// abort ends the transaction without its effects.
-func (s *Session) abort() {
-	for k, v := range s.tx.saved {
-		if d := settings[k]; d != nil {
+// restore gives parameters the values they had. The session's role comes before the
+// one that was set within it.
+func (s *Session) restore(saved map[string]string) {
+	if v, ok := saved["session_authorization"]; ok {
+		role, set := saved["role"]
+		_ = s.assign(settings["session_authorization"], v)
+		if set {
+			_ = s.assign(settings["role"], role)
+		}
+	}
+	for k, v := range saved {
+		if d := settings[k]; d != nil && k != "session_authorization" && (k != "role" || saved["session_authorization"] == "") {
 			_ = s.assign(d, v)
 		}
 	}
+}
+
+// abort ends the transaction without its effects.
+func (s *Session) abort() {
+	s.restore(s.tx.saved)
 	if len(s.temp.commit) > 0 {
 		if err := s.transactionDone(context.Background(), false); err != nil {
 			s.eng.log.Error("a temporary table was not dropped", "err", err)

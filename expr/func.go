@@ -81,7 +81,9 @@ type Ctx struct {
 type Session struct {
 	Options    types.Options // time zone, date style and friends
 	NowMicros  int64         // transaction timestamp, µs since 2000-01-01 UTC
-	User       string
+	User       string        // the current role
+	UserOID    uint32
+	Login      string // the role of SET SESSION AUTHORIZATION, or that logged in
 	Database   string
 	SearchPath []string
 	Setting    func(name string) (string, bool) // current_setting

@@ -54,7 +54,7 @@ func setFuncs() []*Func {
 	expand.EvalSet = expandArray
 	expand.Ret = types.TRecord
 	expand.Cols = func(a []types.T) ([]string, []types.T) { return []string{"x", "n"}, ts(a[0].ElemType(), tI4) }
-	out = append(out, expand, keywords(), optionsToTable())
+	out = append(out, expand, keywords(), optionsToTable(), aclExplode())
 	out = append(out, emptySets()...)
 	return append(out, jsonSets()...)
 }

@@ -29,7 +29,12 @@ func systemFuncs() []*Func {
 		}))),
 		sess("current_database", func(s *Session) string { return s.Database }),
 		sess("current_catalog", func(s *Session) string { return s.Database }),
-		sess("current_user", user), sess("session_user", user), sess("current_role", user), sess("user", user),
+		sess("current_user", user), sess("session_user", func(s *Session) string {
+			if s.Login == "" {
+				return s.User
+			}
+			return s.Login
+		}), sess("current_role", user), sess("user", user),
 		stable(safe(fn("current_schema", nil, tName, func(r *row) error {
 			if p := searchPath(r.c.session(), false); len(p) > 0 {
 				return r.putS(p[0])
@@ -57,7 +62,6 @@ func systemFuncs() []*Func {
 			}
 			return r.putI4(-1)
 		}))),
-		stable(safe(fn("pg_get_userbyid", ts(tOid), tName, func(r *row) error { return r.putS(r.c.session().User) }))),
 		stable(safe(fn("getdatabaseencoding", nil, tName, func(r *row) error { return r.putS("UTF8") }))),
 	}
 	out = append(out, identFuncs()...)
@@ -66,6 +70,7 @@ func systemFuncs() []*Func {
 	out = append(out, sizeFuncs()...)
 	out = append(out, fixedFuncs()...)
 	out = append(out, serverFuncs()...)
+	out = append(out, privilegeFuncs()...)
 	out = append(out, sequenceFuncs()...)
 	return append(out, catalogFuncs()...)
 }

@@ -12,8 +12,8 @@ func fixed(name string, args []types.T, ret types.T, v types.Datum) *Func {
 	return stable(safe(fnNulls(name, args, ret, func(r *row) error { return r.put(v) })))
 }
 
-// fixedFuncs answer for what this server does not have: replication, access
-// control lists, statistics, advisory locks of other sessions.
+// fixedFuncs answer for what this server does not have: replication, statistics,
+// advisory locks of other sessions.
 func fixedFuncs() []*Func {
 	var out []*Func
 	yes := func(name string, lists ...[]types.T) {
@@ -21,11 +21,6 @@ func fixedFuncs() []*Func {
 			out = append(out, stable(safe(fn(name, a, tBool, func(r *row) error { return r.putBool(true) }))))
 		}
 	}
-	for _, what := range []string{"table", "database", "schema", "function", "sequence", "type", "language", "tablespace", "any_column", "foreign_data_wrapper", "server", "parameter"} {
-		yes("has_"+what+"_privilege", ts(tOid, tText), ts(tText, tText), ts(tName, tText, tText), ts(tName, tOid, tText), ts(tOid, tText, tText), ts(tOid, tOid, tText))
-	}
-	yes("has_column_privilege", ts(tText, tText, tText), ts(tOid, tText, tText), ts(tOid, types.TInt2, tText), ts(tText, types.TInt2, tText), ts(tName, tText, tText, tText))
-	yes("pg_has_role", ts(tName, tText), ts(tOid, tText), ts(tName, tName, tText), ts(tOid, tOid, tText), ts(tName, tOid, tText))
 	for _, what := range []string{"type", "function", "operator", "opclass", "opfamily", "collation", "conversion", "statistics_obj", "ts_config", "ts_dict", "ts_parser", "ts_template"} {
 		yes("pg_"+what+"_is_visible", ts(tOid))
 	}

@@ -15,7 +15,7 @@ type ServerInfo interface {
 	DiskBytes() int64
 	// SignalBackend cancels the statement of a session, or ends the session, and
 	// reports whether there is one of that process id.
-	SignalBackend(pid int32, terminate bool) bool
+	SignalBackend(pid int32, terminate bool) (bool, error)
 }
 
 // withServer makes a function that is NULL without a server.
@@ -36,9 +36,13 @@ func serverFuncs() []*Func {
 		safe(withServer("pg_postmaster_start_time", nil, tTSTZ, start)), safe(withServer("pg_conf_load_time", nil, tTSTZ, start)),
 		volatile(safe(withServer("txid_current", nil, tI8, transaction))), volatile(safe(withServer("pg_current_xact_id", nil, tI8, transaction))))
 	for _, name := range []string{"pg_terminate_backend", "pg_cancel_backend"} {
-		out = append(out, volatile(safe(withServer(name, ts(tI4), tBool, func(r *row, s ServerInfo) error {
-			return r.putBool(s.SignalBackend(int32(r.i4(0)), name == "pg_terminate_backend"))
-		}))))
+		out = append(out, volatile(withServer(name, ts(tI4), tBool, func(r *row, s ServerInfo) error {
+			done, err := s.SignalBackend(int32(r.i4(0)), name == "pg_terminate_backend")
+			if err != nil {
+				return err
+			}
+			return r.putBool(done)
+		})))
 	}
 	return out
 }

@@ -20,7 +20,7 @@ func (b *binder) head(name sql.Name) (catalog.Head, error) {
 	}
 	h := catalog.Head{Schema: schema, Name: name.Name}
 	if b.p.Session != nil {
-		h.Owner = b.p.Session.User
+		h.Owner = b.p.Session.UserOID
 	}
 	return h, nil
 }
@@ -159,6 +159,7 @@ func (r *relationBinder) like(list []sql.LikeTable) error {
 		if err != nil {
 			return err
 		}
+		r.b.need(rel.Header().OID, catalog.Select)
 		for _, c := range rel.Cols() {
 			r.columns = append(r.columns, catalog.Column{Name: c.Name, Type: c.Type, NotNull: c.NotNull})
 		}

@@ -35,6 +35,12 @@ func (r *relationBinder) foreignKey(c *sql.Constraint, column string) error {
 	if err != nil {
 		return err
 	}
+	if !own {
+		need := r.b.need(parent.OID, catalog.References)
+		for _, i := range refs {
+			need.column(NeedReferences, i)
+		}
+	}
 	if fk.Name == "" {
 		fk.Name = freeName(r.b.p.Cat, r.schema, r.name, names, "fkey", r.takenNames())
 	} else if r.constraintNamed(fk.Name) {

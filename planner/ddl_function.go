@@ -24,7 +24,7 @@ func (p *Planner) BindCreateFunction(s *sql.CreateFunction) (*catalog.Function, 
 	if err != nil {
 		return nil, err
 	}
-	fn := &catalog.Function{Head: h, Strict: s.Strict, Volatility: "v", SearchPath: b.lastingPath()}
+	fn := &catalog.Function{Head: h, Strict: s.Strict, Definer: s.Definer, Volatility: "v", SearchPath: b.lastingPath()}
 	if s.Volatility != "" {
 		fn.Volatility = s.Volatility[:1]
 	}

@@ -123,7 +123,7 @@ func (b *binder) dmlTarget(name sql.Name, verb string, at sql.Node) (*catalog.Ta
 		return nil, pgerr.New(pgerr.WrongObjectType, "cannot %s source \"%s\"", verb, r.Name).
 			WithHint("A source is read only. Use CREATE TABLE for a relation that also takes INSERT.").At(b.at(at))
 	}
-	return nil, b.errAt(at, pgerr.InsufficientPrivilege, "permission denied for table %s", rel.Header().Name)
+	return nil, catalog.Denied(rel)
 }
 
 // storedExpr binds an expression kept as text in the catalog, over the row of a

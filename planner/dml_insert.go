@@ -25,6 +25,7 @@ func (b *binder) insert(s *sql.Insert, ctes *cteEnv, top bool) (*Mutation, error
 		return nil, err
 	}
 	m := &Mutation{Kind: MutInsert, Table: t}
+	need := b.need(t.OID, catalog.Insert)
 	if m.Source, err = b.insertSource(s, t, cols, env); err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (b *binder) insert(s *sql.Insert, ctes *cteEnv, top bool) (*Mutation, error
 		}
 	}
 	if s.Returning != nil {
-		if err := b.insertReturning(m, s.Returning, &scope{items: []*rangeItem{tableItem(t, name, 0)}, ctes: env}); err != nil {
+		if err := b.insertReturning(m, s.Returning, &scope{items: []*rangeItem{guarded(tableItem(t, name, 0), need)}, ctes: env}); err != nil {
 			return nil, err
 		}
 	}
@@ -111,6 +112,7 @@ func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []insertTarg
 	if err := b.checkWidth(s, len(cols), len(r.cols), firstPlace(r, r.at, q)); err != nil {
 		return nil, err
 	}
+	b.needInsert(t, cols[:len(r.cols)])
 	var vals []expr.Expr
 	for i := range r.cols {
 		vals = append(vals, columnOrLiteral(r, i))
@@ -172,6 +174,7 @@ func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []insertTarg
 	ec := &exprContext{sc: &scope{ctes: env}, clause: "VALUES"}
 	rows := make([][]expr.Expr, len(s.Source.Values))
 	subqueries := false
+	b.needInsert(t, cols[:min(len(cols), len(s.Source.Values[0]))])
 	for i, r := range s.Source.Values {
 		if len(r) != len(s.Source.Values[0]) {
 			return nil, b.errAt(r[0], pgerr.SyntaxError, "VALUES lists must all be the same length")
@@ -230,7 +233,13 @@ func (b *binder) onConflict(s *sql.OnConflict, t *catalog.Table, name string, at
 	excluded := tableItem(t, "excluded", n)
 	excluded.colVisible = false
 	excluded.rel = nil
-	sc := &scope{items: []*rangeItem{tableItem(t, name, 0), excluded}}
+	need := b.need(t.OID, catalog.Update)
+	for _, s := range s.Update {
+		for _, c := range s.Columns {
+			need.column(NeedUpdate, catalog.ColumnIndex(t.Columns, c))
+		}
+	}
+	sc := &scope{items: []*rangeItem{guarded(tableItem(t, name, 0), need), excluded}}
 	set, err := b.setClauses(s.Update, t, 0, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
 	if err != nil {
 		return nil, err
@@ -274,10 +283,12 @@ func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]u
 	indexes := b.p.Cat.UniqueIndexes(t.OID)
 	if s.Constraint != "" {
 		if t.PrimaryKey != nil && t.PrimaryKey.Name == s.Constraint {
+			b.needKey(t, t.PrimaryKey.Columns)
 			return []uint32{StorageKey}, nil
 		}
 		for _, ix := range indexes {
 			if ix.Name == s.Constraint && ix.Constraint {
+				b.needKey(t, ix.Columns())
 				return []uint32{ix.OID}, nil
 			}
 		}
@@ -322,10 +333,26 @@ func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]u
 	return out, nil
 }
 
+// needInsert notes the columns that INSERT gives values for.
+func (b *binder) needInsert(t *catalog.Table, cols []insertTarget) {
+	need := b.need(t.OID, catalog.Insert)
+	for _, c := range cols {
+		need.column(NeedInsert, c.column)
+	}
+}
+
+// needKey notes that ON CONFLICT looks at the columns of a key.
+func (b *binder) needKey(t *catalog.Table, cols []int) {
+	need := b.need(t.OID, catalog.Select)
+	for _, i := range cols {
+		need.column(NeedSelect, i)
+	}
+}
+
 // inference binds the keys that ON CONFLICT lists, as texts to compare, and its
 // WHERE, over the row of the table.
 func (b *binder) inference(s *sql.OnConflict, t *catalog.Table) (keys []string, cond expr.Expr, err error) {
-	sc := &scope{items: []*rangeItem{tableItem(t, t.Name, 0)}}
+	sc := &scope{items: []*rangeItem{guarded(tableItem(t, t.Name, 0), b.need(t.OID, 0))}}
 	for _, c := range s.Columns {
 		e, err := b.expr(&exprContext{sc: sc, clause: "ON CONFLICT", noSub: "index expression"}, c.Expr)
 		if err != nil {

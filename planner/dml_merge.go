@@ -30,6 +30,7 @@ func (b *binder) merge(s *sql.Merge) (*Mutation, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.need(t.OID, 0) // is asked for before the source
 	if err := checkWhens(s.Whens); err != nil {
 		return nil, err
 	}
@@ -155,10 +156,18 @@ func sourceNames(t sql.TableExpr) []string {
 func (b *binder) mergeAction(w *sql.MergeWhen, t *catalog.Table, sc, source *scope, n plan.Node, at int) (*Mutation, error) {
 	switch w.Action {
 	case sql.MergeInsert:
+		b.need(t.OID, catalog.Insert)
 		return b.mergeInsert(w, t, source, n)
 	case sql.MergeUpdate:
+		need := b.need(t.OID, catalog.Update)
+		for _, s := range w.Set {
+			for _, c := range s.Columns {
+				need.column(NeedUpdate, catalog.ColumnIndex(t.Columns, c))
+			}
+		}
 		return b.mergeUpdate(w, t, sc, n, at)
 	case sql.MergeDelete:
+		b.need(t.OID, catalog.Delete)
 		m := &Mutation{Kind: MutDelete, Table: t, Source: columnsFrom(n, span(at, len(t.Columns)))}
 		return b.constrain(m)
 	}
@@ -227,6 +236,7 @@ func (b *binder) mergeInsert(w *sql.MergeWhen, t *catalog.Table, source *scope, 
 			vals = append(vals, e)
 		}
 	}
+	b.needInsert(t, cols[:len(vals)])
 	row, err := b.insertRow(t, s.Overriding, cols[:len(vals)], vals, at)
 	if err != nil {
 		return nil, err

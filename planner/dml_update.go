@@ -18,6 +18,12 @@ func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error
 		return nil, err
 	}
 	t := m.Table
+	need := b.need(t.OID, catalog.Update)
+	for _, s := range s.Set {
+		for _, c := range s.Columns {
+			need.column(NeedUpdate, catalog.ColumnIndex(t.Columns, c))
+		}
+	}
 	set, err := b.setClauses(s.Set, t, 0, &exprContext{sc: sc, clause: "UPDATE"})
 	if err != nil {
 		return nil, err
@@ -50,7 +56,7 @@ func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error
 		return nil, err
 	}
 	// RETURNING sees the new row under the table's name.
-	item := tableItem(t, sc.items[0].name, width)
+	item := guarded(tableItem(t, sc.items[0].name, width), need)
 	rsc := &scope{items: append([]*rangeItem{item}, sc.items[1:]...), ctes: sc.ctes}
 	return b.dmlFinish(m, n, rsc, s.Returning, len(s.From) > 0, append(all(len(t.Columns)), span(width, len(t.Columns))...))
 }
@@ -62,6 +68,7 @@ func (b *binder) delete(s *sql.Delete, ctes *cteEnv, top bool) (*Mutation, error
 	if err != nil {
 		return nil, err
 	}
+	b.need(m.Table.OID, catalog.Delete)
 	if n, err = b.dmlWhere(n, sc, s.Where); err != nil {
 		return nil, err
 	}
@@ -98,6 +105,7 @@ func (b *binder) dmlFrom(m *Mutation, w dmlWith, target *sql.TableRef, from []sq
 	sc := &scope{ctes: env}
 	ref := *target
 	ref.Name.Schema = t.Schema // a common table expression does not hide the target
+	b.dmlRef = &ref
 	n, err := b.fromList(append([]sql.TableExpr{&ref}, from...), sc)
 	return sc, n, err
 }

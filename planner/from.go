@@ -174,6 +174,11 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		return b.viewRef(v, te)
 	}
 	b.deps[h.OID] = true
+	privs := catalog.Select
+	if te == b.dmlRef {
+		privs = 0
+	}
+	need := b.need(h.OID, privs)
 	n := scanOf(rel)
 	n.Pos = b.at(te)
 	if n.Kind == plan.RelVirtual && b.stream {
@@ -187,6 +192,7 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		it.schema = h.Schema
 	}
 	it.rel = rel
+	guarded(it, need)
 	b.originate(it, h.OID)
 	if src, ok := rel.(*catalog.Source); ok {
 		in, err := b.sourceNode(src, n)
@@ -220,6 +226,11 @@ func (b *binder) relation(name sql.Name, at sql.Node) (catalog.Relation, error) 
 	if name.Catalog != "" && b.p.Session != nil && name.Catalog != b.p.Session.Database {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: \"%s.%s.%s\"", name.Catalog, name.Schema, name.Name).
 			WithHint("A server has one database; write schema.name.").At(b.at(at))
+	}
+	if b.p.Cat.Schema(name.Schema) != nil {
+		if err := b.mayUse(name.Schema); err != nil {
+			return nil, b.placed(err, at)
+		}
 	}
 	o, err := b.p.Cat.Resolve(name.Schema, name.Name, b.searchPath())
 	if err != nil {
@@ -284,14 +295,15 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 	}
 	defer func() { b.views-- }()
 	b.deps[v.OID] = true
+	need := b.need(v.OID, catalog.Select)
 	q, err := ParseQuery(v.Query)
 	if err != nil {
 		return nil, err
 	}
-	text, path, params := b.text, b.path, b.params
-	b.text, b.path, b.params = "", v.SearchPath, &paramSet{pos: map[int]int{}}
+	text, path, params, as := b.text, b.path, b.params, b.asRole
+	b.text, b.path, b.params, b.asRole = "", v.SearchPath, &paramSet{pos: map[int]int{}}, v.Owner
 	n, cols, err := b.query(q, nil, queryMode{})
-	b.text, b.path, b.params = text, path, params
+	b.text, b.path, b.params, b.asRole = text, path, params, as
 	if err != nil {
 		return nil, pgerr.From(err)
 	}
@@ -316,6 +328,7 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 		it.schema = v.Schema
 	}
 	it.rel = v
+	guarded(it, need)
 	b.originate(it, v.OID)
 	return &fromPart{node: &plan.Project{Input: n, Exprs: es, Out: out}, items: []*rangeItem{it}}, nil
 }

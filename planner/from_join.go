@@ -345,6 +345,8 @@ func (b *binder) usingJoin(p *fromPart, names []string, l, r []*rangeItem, te *s
 			return nil, err
 		}
 		conds = append(conds, eq)
+		lc.reads()
+		rc.reads()
 		m, err := b.mergedColumn(name, lc, rc, te)
 		if err != nil {
 			return nil, err

@@ -32,6 +32,11 @@ func (b *binder) functionsNamed(schema, name string) ([]*expr.Func, error) {
 		return nil, nil
 	}
 	var out []*expr.Func
+	if b.p.Cat.Schema(schema) != nil {
+		if err := b.mayUse(schema); err != nil {
+			return nil, err
+		}
+	}
 	for _, fn := range b.p.Cat.FunctionsNamed(schema, name, b.searchPath()) {
 		f, err := b.functionRow(fn)
 		if err != nil {
@@ -85,9 +90,12 @@ func (b *binder) storedDefault(fn *catalog.Function, c catalog.Column) (expr.Exp
 
 // inside makes the binder read the text of a function; the result undoes it.
 func (b *binder) inside(fn *catalog.Function) func() {
-	text, path, params := b.text, b.path, b.params
+	text, path, params, as := b.text, b.path, b.params, b.asRole
 	b.text, b.path, b.params = "", fn.SearchPath, &paramSet{pos: map[int]int{}}
-	return func() { b.text, b.path, b.params = text, path, params }
+	if fn.Definer {
+		b.asRole = fn.Owner
+	}
+	return func() { b.text, b.path, b.params, b.asRole = text, path, params, as }
 }
 
 // userCall binds a call that a user's function fits best; nil: none does.
@@ -255,6 +263,7 @@ func (b *binder) inlined(fn *catalog.Function, args []expr.Expr, caller *scope, 
 	}
 	defer b.leave()
 	b.deps[fn.OID] = true
+	b.need(fn.OID, catalog.Execute)
 	q, err := ParseQuery(fn.Query)
 	if err != nil {
 		return err

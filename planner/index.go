@@ -120,6 +120,10 @@ func (p *Planner) BindCreateIndex(s *sql.CreateIndex) (*catalog.Index, error) {
 	b := p.newBinder(false)
 	rel, err := b.relation(s.Table, s.Table)
 	if err != nil {
+		if pgerr.CodeOf(err) == pgerr.InsufficientPrivilege { // PostgreSQL looks the table up later
+			e := *pgerr.From(err)
+			e.Pos, err = 0, &e
+		}
 		return nil, err
 	}
 	switch rel.(type) {

@@ -46,6 +46,7 @@ func (p *Planner) PlanLocking(q *sql.Select) (*Query, []RowLock, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		l.b.need(t.OID, catalog.Update)
 		locks = append(locks, RowLock{t, n})
 		n += len(t.Columns)
 		for i, c := range t.Columns {
@@ -63,7 +64,10 @@ func (p *Planner) PlanLocking(q *sql.Select) (*Query, []RowLock, error) {
 			}
 		}
 	}
+	needs := p.Needs
+	p.Needs = nil // what the rows of the locked tables are made of is no use of them
 	whole, err := p.PlanQuery(&plain)
+	p.Needs = needs
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,6 +40,7 @@ func (b *binder) originate(it *rangeItem, rel uint32) {
 
 // noteUse notes that the query reads a column.
 func (b *binder) noteUse(c *scopeCol) {
+	c.reads()
 	if b.pins == nil || c.rel == 0 {
 		return
 	}

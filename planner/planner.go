@@ -34,6 +34,11 @@ type Planner struct {
 	// Of is the function whose stored query is read or rewritten; nil for those of
 	// other objects.
 	Of *catalog.Function
+	// Usable refuses schemas that the session may not look into; nil: it may look into
+	// all.
+	Usable func(schema string) error
+	// Needs gathers what the statements bound so far need the right to.
+	Needs []*Need
 }
 
 // Query is a planned one-off query.
@@ -170,8 +175,10 @@ type binder struct {
 	needWitness, witness bool
 	// recursions numbers the recursive queries.
 	recursions int
-	pins       *pins    // noted where a query is stored; else nil
-	calling    []uint32 // the functions of users whose text is being bound
+	pins       *pins         // noted where a query is stored; else nil
+	calling    []uint32      // the functions of users whose text is being bound
+	asRole     uint32        // whose privileges the text needs; 0: those of the session
+	dmlRef     *sql.TableRef // the table that the statement changes, as an item of FROM
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

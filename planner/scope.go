@@ -79,6 +79,9 @@ type scopeCol struct {
 	// which this is a column; rel 0: of none. They are kept for pins only.
 	rel uint32
 	at  int
+	// need is told when the query reads the column, as column needAt of a relation.
+	need   *Need
+	needAt int
 }
 
 // value returns the column's expression over the row of its scope.

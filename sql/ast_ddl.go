@@ -246,7 +246,7 @@ type CreateSchema struct {
 	At
 	Name          string
 	IfNotExists   bool
-	Authorization string
+	Authorization *RoleSpec
 }
 
 // FuncParam is a parameter of CREATE FUNCTION. Mode is "in", "out", "inout",
@@ -291,6 +291,7 @@ type CreateFunction struct {
 	Language   string
 	Volatility string // "", "immutable", "stable", "volatile"
 	Strict     bool
+	Definer    bool // SECURITY DEFINER
 	Body       *string
 	Return     Expr
 	Query      *Select
@@ -342,7 +343,7 @@ const (
 	AlterRenameColumn                        // RENAME COLUMN Column TO NewName
 	AlterRenameConstraint                    // RENAME CONSTRAINT Column TO NewName
 	AlterSetSchema                           // SET SCHEMA NewName
-	AlterOwner                               // OWNER TO NewName
+	AlterOwner                               // OWNER TO Role
 	AlterAddColumn                           // ADD COLUMN Def
 	AlterDropColumn                          // DROP COLUMN Column
 	AlterColumnType                          // ALTER COLUMN Column TYPE Type [USING Expr]
@@ -368,6 +369,7 @@ type AlterAction struct {
 	Kind        AlterKind
 	Column      string
 	NewName     string
+	Role        *RoleSpec
 	Def         *ColumnDef
 	Type        *TypeName
 	Expr        Expr
@@ -380,11 +382,13 @@ type AlterAction struct {
 	Text        string
 }
 
-// Alter is ALTER Kind Name actions; Kind as in Drop.
+// Alter is ALTER Kind Name actions; Kind as in Drop. Target has the argument types of
+// a function beside its name.
 type Alter struct {
 	At
 	Kind     string
 	Name     Name
+	Target   DropTarget
 	IfExists bool
 	Actions  []AlterAction
 }

@@ -291,19 +291,6 @@ type Comment struct {
 	Null   bool
 }
 
-// Grant is GRANT or, with Revoke, REVOKE, kept as words.
-type Grant struct {
-	At
-	Revoke      bool
-	Privileges  []string // empty: ALL
-	Kind        string   // "table", "schema", "role", ...
-	Names       []Name
-	AllIn       bool // ALL TABLES IN SCHEMA
-	Roles       []string
-	GrantOption bool
-	Cascade     bool
-}
-
 // Listen is LISTEN channel.
 type Listen struct {
 	At
@@ -394,7 +381,6 @@ func (*Fetch) stmtNode()          {}
 func (*Close) stmtNode()          {}
 func (*Copy) stmtNode()           {}
 func (*Comment) stmtNode()        {}
-func (*Grant) stmtNode()          {}
 func (*Listen) stmtNode()         {}
 func (*Unlisten) stmtNode()       {}
 func (*Notify) stmtNode()         {}

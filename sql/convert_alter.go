@@ -10,13 +10,14 @@ import (
 // names either by relation or by object.
 func (c *converter) alterObject(a At, kind pg.ObjectType, r *pg.RangeVar, object *pg.Node, ifExists bool, act AlterAction) Stmt {
 	out := &Alter{At: a, Kind: objectKind(kind), IfExists: ifExists, Actions: []AlterAction{act}}
-	if r == nil && (object.GetObjectWithArgs() != nil || !namedKinds[out.Kind]) {
+	if f := object.GetObjectWithArgs(); r == nil && (!namedKinds[out.Kind] || f != nil && out.Kind != "function" && out.Kind != "routine") {
 		c.unsupported(a, "ALTER "+strings.ToUpper(out.Kind), "Drop the object and create it again.")
 	}
 	if r != nil {
 		out.Name = c.rangeName(r)
 	} else {
-		out.Name = c.objectName(object)
+		t := c.target(object)
+		out.Name, out.Target = t.Name, t
 	}
 	return out
 }
@@ -86,7 +87,7 @@ func (c *converter) alterAction(k *pg.AlterTableCmd, a At) AlterAction {
 	case pg.AlterTableType_AT_DropIdentity:
 		act.Kind, act.IfExists = AlterDropIdentity, k.MissingOk
 	case pg.AlterTableType_AT_ChangeOwner:
-		act.Kind, act.NewName = AlterOwner, roleName(k.Newowner)
+		act.Kind, act.Role = AlterOwner, c.optionalRole(k.Newowner)
 	default:
 		c.unsupported(a, "this action of ALTER TABLE", "Create a new table, INSERT the rows into it and drop the old one.")
 	}

@@ -24,7 +24,8 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 		}
 		out := &CreateSchema{At: a, Name: k.Schemaname, IfNotExists: k.IfNotExists}
 		if k.Authrole != nil {
-			out.Authorization = roleName(k.Authrole)
+			r := c.roleSpec(k.Authrole)
+			out.Authorization = &r
 		}
 		return out
 	case *pg.Node_CreateSeqStmt:
@@ -54,7 +55,7 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 		return c.alterObject(a, k.ObjectType, k.Relation, k.Object, k.MissingOk, AlterAction{At: a, Kind: AlterSetSchema, NewName: k.Newschema})
 	case *pg.Node_AlterOwnerStmt:
 		k := v.AlterOwnerStmt
-		return c.alterObject(a, k.ObjectType, k.Relation, k.Object, false, AlterAction{At: a, Kind: AlterOwner, NewName: roleName(k.Newowner)})
+		return c.alterObject(a, k.ObjectType, k.Relation, k.Object, false, AlterAction{At: a, Kind: AlterOwner, Role: c.optionalRole(k.Newowner)})
 	}
 	return nil
 }
@@ -315,7 +316,9 @@ func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
 			out.Volatility = nodeString(d.Arg)
 		case "strict":
 			out.Strict = d.Arg.GetBoolean().GetBoolval()
-		case "parallel", "cost", "rows", "leakproof", "security", "window":
+		case "security":
+			out.Definer = d.Arg.GetBoolean().GetBoolval()
+		case "parallel", "cost", "rows", "leakproof", "window":
 		default:
 			c.unsupported(a, "the function option "+strings.ToUpper(d.GetDefname()), "Leave the option out.")
 		}
@@ -355,14 +358,19 @@ func (c *converter) drop(s *pg.DropStmt, a At) Stmt {
 		c.unsupported(a, "DROP "+strings.ToUpper(out.Kind), statementHint("DROP "+strings.ToUpper(out.Kind)))
 	}
 	for _, n := range s.Objects {
-		t := DropTarget{Name: c.objectName(n)}
-		if f := n.GetObjectWithArgs(); f != nil {
-			t.HasArgs = !f.ArgsUnspecified
-			for _, arg := range f.Objargs {
-				t.Args = append(t.Args, c.typeName(arg.GetTypeName()))
-			}
-		}
-		out.Targets = append(out.Targets, t)
+		out.Targets = append(out.Targets, c.target(n))
 	}
 	return out
+}
+
+// target is an object as DROP and GRANT name it.
+func (c *converter) target(n *pg.Node) DropTarget {
+	t := DropTarget{Name: c.objectName(n)}
+	if f := n.GetObjectWithArgs(); f != nil {
+		t.HasArgs = !f.ArgsUnspecified
+		for _, arg := range f.Objargs {
+			t.Args = append(t.Args, c.typeName(arg.GetTypeName()))
+		}
+	}
+	return t
 }

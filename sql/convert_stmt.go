@@ -100,12 +100,11 @@ func (c *converter) utility(n *pg.Node, a At) Stmt {
 			}
 		}
 		return out
-	case *pg.Node_GrantStmt:
-		return c.grant(v.GrantStmt, a)
-	case *pg.Node_GrantRoleStmt:
-		return c.grantRole(v.GrantRoleStmt, a)
 	case *pg.Node_CommentStmt:
 		return c.comment(v.CommentStmt, a)
+	}
+	if out := c.roleStmt(n, a); out != nil {
+		return out
 	}
 	if d := n.GetDropSubscriptionStmt(); d != nil {
 		return &Drop{At: a, Kind: "subscription", IfExists: d.MissingOk, Cascade: d.Behavior == pg.DropBehavior_DROP_CASCADE,
@@ -132,7 +131,7 @@ var statementHints = [][2]string{
 	{"TRIGGER", "Keep what follows from a table in a materialized view, or send its changes out by a sink."},
 	{"RULE", "Keep what follows from a table in a materialized view."},
 	{"CALL", "Send the statements of the procedure."},
-	{"POLICY", "Every user may read every row: give out views of the rows instead."},
+	{"POLICY", "Give out views of the rows, and grant those."},
 	{"DOMAIN", "Use the base type, with a CHECK constraint at the column."},
 	{"EXTENSION", "The functions that are there need no extension."},
 	{"CREATE AGGREGATE", "Use a function in SQL over array_agg, or an enum or composite type."},
@@ -149,7 +148,6 @@ var statementHints = [][2]string{
 	{"STATISTICS", "Joins are ordered by the sizes of relations; there are no statistics to make."},
 	{"CLUSTER", "The rows of a table are stored in the order of its primary key."},
 	{"REINDEX", "Indexes need no upkeep. Drop a failed one and create it again."},
-	{"DATABASE", "There is one database; use schemas."},
 	{"LOAD", "There are no libraries to load."},
 	{"ALTER SYSTEM", "Start the server with the flag or setting."},
 	{"CONVERSION", "Text is UTF8."},
@@ -158,8 +156,6 @@ var statementHints = [][2]string{
 	{"ACCESS METHOD", "Tables and indexes have one kind of storage."},
 	{"EVENT", "There are no triggers."},
 	{"SECURITY LABEL", "Use COMMENT ON."},
-	{"REASSIGN OWNED", "Use ALTER ... OWNER TO."},
-	{"DROP OWNED", "Use DROP ... CASCADE for the schemas."},
 }
 
 // statementWords turns a node's name into words: CreateTrigStmt is CREATE TRIG.
@@ -184,8 +180,6 @@ var statementNames = map[string]string{
 	"CreateRangeStmt":         "CREATE TYPE AS RANGE",
 	"DefineStmt":              "CREATE AGGREGATE, OPERATOR or TYPE",
 	"CreatePlangStmt":         "CREATE LANGUAGE",
-	"CreatedbStmt":            "CREATE DATABASE",
-	"DropdbStmt":              "DROP DATABASE",
 	"CreateFdwStmt":           "CREATE FOREIGN DATA WRAPPER",
 	"CreateForeignServerStmt": "CREATE SERVER",
 	"CreateForeignTableStmt":  "CREATE FOREIGN TABLE",
@@ -194,9 +188,6 @@ var statementNames = map[string]string{
 	"ClusterStmt":             "CLUSTER",
 	"ReindexStmt":             "REINDEX",
 	"CallStmt":                "CALL",
-	"CreateRoleStmt":          "CREATE ROLE",
-	"AlterRoleStmt":           "ALTER ROLE",
-	"DropRoleStmt":            "DROP ROLE",
 	"LoadStmt":                "LOAD",
 }
 
@@ -415,56 +406,6 @@ func (c *converter) copyStmt(s *pg.CopyStmt, a At) Stmt {
 	}
 	if s.Query != nil {
 		out.Query = c.stmt(s.Query, a)
-	}
-	return out
-}
-
-func roleName(r *pg.RoleSpec) string {
-	switch r.GetRoletype() {
-	case pg.RoleSpecType_ROLESPEC_CURRENT_ROLE:
-		return "current_role"
-	case pg.RoleSpecType_ROLESPEC_CURRENT_USER:
-		return "current_user"
-	case pg.RoleSpecType_ROLESPEC_SESSION_USER:
-		return "session_user"
-	case pg.RoleSpecType_ROLESPEC_PUBLIC:
-		return "public"
-	}
-	return r.GetRolename()
-}
-
-func (c *converter) grant(s *pg.GrantStmt, a At) Stmt {
-	out := &Grant{At: a, Revoke: !s.IsGrant, Kind: objectKind(s.Objtype), GrantOption: s.GrantOption,
-		AllIn: s.Targtype == pg.GrantTargetType_ACL_TARGET_ALL_IN_SCHEMA, Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE}
-	if s.Targtype == pg.GrantTargetType_ACL_TARGET_DEFAULTS {
-		c.unsupported(a, "ALTER DEFAULT PRIVILEGES", "Grant on each object when it is there.")
-	}
-	for _, p := range s.Privileges {
-		k := p.GetAccessPriv()
-		if len(k.GetCols()) > 0 {
-			c.unsupported(a, "a privilege on single columns", "Grant it on the table.")
-		}
-		out.Privileges = append(out.Privileges, k.GetPrivName())
-	}
-	for _, o := range s.Objects {
-		out.Names = append(out.Names, c.objectName(o))
-	}
-	for _, r := range s.Grantees {
-		out.Roles = append(out.Roles, roleName(r.GetRoleSpec()))
-	}
-	return out
-}
-
-func (c *converter) grantRole(s *pg.GrantRoleStmt, a At) Stmt {
-	out := &Grant{At: a, Revoke: !s.IsGrant, Kind: "role", Cascade: s.Behavior == pg.DropBehavior_DROP_CASCADE}
-	if len(s.Opt) > 0 {
-		c.unsupported(a, "an option of a role's membership", "")
-	}
-	for _, p := range s.GrantedRoles {
-		out.Privileges = append(out.Privileges, p.GetAccessPriv().GetPrivName())
-	}
-	for _, r := range s.GranteeRoles {
-		out.Roles = append(out.Roles, roleName(r.GetRoleSpec()))
 	}
 	return out
 }

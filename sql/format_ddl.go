@@ -26,7 +26,10 @@ func (f *formatter) ddl(s Stmt) bool {
 	case *CreateSchema:
 		f.w("CREATE SCHEMA ", not(v.IfNotExists, "", "IF NOT EXISTS "))
 		f.wIf(v.Name != "", QuoteIdent(v.Name)+" ")
-		f.wIf(v.Authorization != "", "AUTHORIZATION "+QuoteIdent(v.Authorization))
+		if v.Authorization != nil {
+			f.w("AUTHORIZATION ")
+			f.role(*v.Authorization)
+		}
 	case *CreateSequence:
 		f.w("CREATE ", not(v.Temp, "", "TEMPORARY "), "SEQUENCE ", not(v.IfNotExists, "", "IF NOT EXISTS "), QuoteName(v.Name))
 		f.sequenceOptions(v.Options)
@@ -42,7 +45,8 @@ func (f *formatter) ddl(s Stmt) bool {
 	case *Drop:
 		f.drop(v)
 	case *Alter:
-		f.w("ALTER ", strings.ToUpper(v.Kind), " ", not(v.IfExists, "", "IF EXISTS "), QuoteName(v.Name))
+		f.w("ALTER ", strings.ToUpper(v.Kind), " ", not(v.IfExists, "", "IF EXISTS "))
+		f.target(DropTarget{Name: v.Name, HasArgs: v.Target.HasArgs, Args: v.Target.Args})
 		for i := range v.Actions {
 			f.w(not(i > 0, " ", ", "))
 			f.alterAction(&v.Actions[i])
@@ -338,6 +342,7 @@ func (f *formatter) createFunction(s *CreateFunction) {
 	f.wIf(s.Language != "", " LANGUAGE "+QuoteIdent(s.Language))
 	f.wIf(s.Volatility != "", " "+strings.ToUpper(s.Volatility))
 	f.wIf(s.Strict, " STRICT")
+	f.wIf(s.Definer, " SECURITY DEFINER")
 	switch {
 	case s.Return != nil:
 		f.clause(" RETURN ", s.Return)
@@ -359,19 +364,29 @@ func (f *formatter) param(p FuncParam) {
 
 func (f *formatter) drop(s *Drop) {
 	f.w("DROP ", strings.ToUpper(s.Kind), " ", not(s.Concurrently, "", "CONCURRENTLY "), not(s.IfExists, "", "IF EXISTS "))
-	for i, t := range s.Targets {
-		f.wIf(i > 0, ", ")
-		f.w(QuoteName(t.Name))
-		if t.HasArgs {
-			f.w("(")
-			for k, a := range t.Args {
-				f.wIf(k > 0, ", ")
-				f.typeName(a)
-			}
-			f.w(")")
-		}
-	}
+	f.objects(s.Targets)
 	f.wIf(s.Cascade, " CASCADE")
+}
+
+// objects writes objects as DROP and GRANT name them.
+func (f *formatter) objects(ts []DropTarget) {
+	for i, t := range ts {
+		f.wIf(i > 0, ", ")
+		f.target(t)
+	}
+}
+
+func (f *formatter) target(t DropTarget) {
+	f.w(QuoteName(t.Name))
+	if !t.HasArgs {
+		return
+	}
+	f.w("(")
+	for k, a := range t.Args {
+		f.wIf(k > 0, ", ")
+		f.typeName(a)
+	}
+	f.w(")")
 }
 
 func (f *formatter) alterAction(a *AlterAction) {
@@ -386,7 +401,8 @@ func (f *formatter) alterAction(a *AlterAction) {
 	case AlterSetSchema:
 		f.w("SET SCHEMA ", QuoteIdent(a.NewName))
 	case AlterOwner:
-		f.w("OWNER TO ", QuoteIdent(a.NewName))
+		f.w("OWNER TO ")
+		f.role(*a.Role)
 	case AlterAddColumn:
 		f.w("ADD COLUMN ", not(a.IfNotExists, "", "IF NOT EXISTS "))
 		f.columnDef(a.Def)

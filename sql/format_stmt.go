@@ -331,8 +331,8 @@ func (f *formatter) admin(s Stmt) {
 	switch v := s.(type) {
 	case *Comment:
 		f.comment(v)
-	case *Grant:
-		f.grant(v)
+	case *CreateRole, *AlterRole, *AlterRoleSet, *DropRole, *Grant, *GrantRole, *DefaultPrivileges, *ReassignOwned, *DropOwned, *DatabaseStmt:
+		f.roleStmt(s)
 	case *Listen:
 		f.w("LISTEN ", QuoteIdent(v.Channel))
 	case *Unlisten:
@@ -379,38 +379,4 @@ func (f *formatter) comment(s *Comment) {
 		f.w(QuoteName(s.Name))
 	}
 	f.w(" IS ", not(s.Null, QuoteLiteral(s.Text), "NULL"))
-}
-
-func (f *formatter) grant(s *Grant) {
-	f.w(not(s.Revoke, "GRANT ", "REVOKE "))
-	f.wIf(s.Revoke && s.GrantOption, "GRANT OPTION FOR ")
-	switch {
-	case len(s.Privileges) == 0:
-		f.w("ALL")
-	case s.Kind == "role":
-		f.idents(s.Privileges)
-	default:
-		f.w(strings.ToUpper(strings.Join(s.Privileges, ", ")))
-	}
-	if s.Kind != "role" {
-		f.w(" ON ")
-		if s.AllIn {
-			f.w("ALL ", strings.ToUpper(s.Kind), "S IN SCHEMA ")
-		} else {
-			f.w(strings.ToUpper(s.Kind), " ")
-		}
-		f.names(s.Names)
-	}
-	f.w(not(s.Revoke, " TO ", " FROM "))
-	for i, r := range s.Roles {
-		f.wIf(i > 0, ", ")
-		switch r {
-		case "public", "current_user", "current_role", "session_user":
-			f.w(strings.ToUpper(r))
-		default:
-			f.w(QuoteIdent(r))
-		}
-	}
-	f.wIf(!s.Revoke && s.GrantOption, " WITH GRANT OPTION")
-	f.wIf(s.Cascade, " CASCADE")
 }

@@ -5,8 +5,8 @@ import "strings"
 // Hidden stands in texts where a secret was.
 const Hidden = "'***'"
 
-// Redact hides the secrets in a statement's text: the value of CREATE SECRET, and
-// those of the options WITH (name = value) whose names secret tells. What cannot
+// Redact hides the secrets in a statement's text: the value of CREATE SECRET, the
+// passwords of roles, and those of the options WITH (name = value) whose names secret tells. What cannot
 // be read as SQL is cut at its first quote.
 func Redact(text string, secret func(option string) bool) string {
 	t, err := lex(text)
@@ -23,11 +23,15 @@ func Redact(text string, secret func(option string) bool) string {
 		out.WriteString(Hidden)
 		done = k.end
 	}
-	inSecret := false
+	inSecret, inRole := false, false
 	for i, k := range t {
 		switch {
 		case isOp(t, i, ";"):
-			inSecret = false
+			inSecret, inRole = false, false
+		case (isWord(t, i, "create") || isWord(t, i, "alter")) && isOneOf(t, i+1, "role", "user", "group"):
+			inRole = true
+		case inRole && isWord(t, i, "password") && i+1 < len(t) && t[i+1].kind != tokOp && !isWord(t, i+1, "null"):
+			hide(t[i+1])
 		case isWords(t, i, "create", "secret"):
 			inSecret = true
 		case inSecret && isWord(t, i, "as") && i+1 < len(t) && t[i+1].kind != tokOp:

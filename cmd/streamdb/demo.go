@@ -49,7 +49,7 @@ func demo(args []string) error {
 	if err != nil {
 		return err
 	}
-	eng, err := openEngine(&config{Data: dir}, log)
+	eng, err := openEngine(&config{Data: dir}, nil, log)
 	if err != nil {
 		return err
 	}

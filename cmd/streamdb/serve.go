@@ -31,22 +31,22 @@ func serve(args []string) error {
 	}
 	tuneRuntime()
 	wc := wire.Config{MaxConnections: c.MaxConnections, Log: log}
+	var users map[string]string
 	if c.Users != "" {
-		users, err := readUsers(c.Users)
-		if err != nil {
+		if users, err = readUsers(c.Users); err != nil {
 			return err
 		}
-		wc.Secret = func(u string) (string, bool) { p, ok := users[u]; return p, ok }
 	}
 	if c.TLSCert != "" {
 		if wc.TLS, err = wire.LoadTLS(c.TLSCert, c.TLSKey); err != nil {
 			return err
 		}
 	}
-	eng, err := openEngine(&c, log)
+	eng, err := openEngine(&c, users, log)
 	if err != nil {
 		return err
 	}
+	authenticate(&wc, eng, users)
 	srv := wire.NewServer(eng, wc)
 	l, err := srv.Listen(c.Listen)
 	if err != nil {
@@ -56,7 +56,22 @@ func serve(args []string) error {
 	return runServer(eng, srv, l, log)
 }
 
-func openEngine(c *config, log *slog.Logger) (*engine.Engine, error) {
+// authenticate says who must prove who it is: with a users file everybody, by the
+// password in the file or else that of the role; without one the roles that have a
+// password.
+func authenticate(wc *wire.Config, eng *engine.Engine, users map[string]string) {
+	wc.Secret = func(u string) (string, bool) {
+		if p, ok := users[u]; ok {
+			return p, true
+		}
+		return eng.Password(u)
+	}
+	if users == nil {
+		wc.Trust = eng.Trusted
+	}
+}
+
+func openEngine(c *config, users map[string]string, log *slog.Logger) (*engine.Engine, error) {
 	key, err := c.masterKey()
 	if err != nil {
 		return nil, err
@@ -65,7 +80,11 @@ func openEngine(c *config, log *slog.Logger) (*engine.Engine, error) {
 	if cache <= 0 {
 		cache = -1
 	}
-	return engine.Open(engine.Config{MasterKey: key, Dir: c.Data, ChunkRows: c.ChunkRows, ColumnCache: cache, BarrierInterval: c.BarrierInterval,
+	var listed func(string) bool
+	if users != nil {
+		listed = func(u string) bool { _, ok := users[u]; return ok }
+	}
+	return engine.Open(engine.Config{Users: listed, MasterKey: key, Dir: c.Data, ChunkRows: c.ChunkRows, ColumnCache: cache, BarrierInterval: c.BarrierInterval,
 		Parallelism: c.Parallelism, Connectors: registry.All(), Log: log, Version: version})
 }
 
