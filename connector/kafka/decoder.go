@@ -132,6 +132,9 @@ func (d *decoder) plain(c *vec.Chunk, rec *kgo.Record) error {
 
 // around appends the columns of INCLUDE.
 func (d *decoder) around(c *vec.Chunk, rec *kgo.Record) error {
+	if len(d.meta) == 0 {
+		return nil
+	}
 	d.spare.Reset()
 	for i := range d.meta {
 		m := &d.meta[i]

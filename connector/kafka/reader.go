@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -144,16 +145,17 @@ func (r *reader) batch() *connector.Batch {
 	return b
 }
 
+// decode decodes records into b and gives their memory back to the client.
 func (r *reader) decode(b *connector.Batch, p *partition, recs []*kgo.Record) {
 	for _, rec := range recs {
 		p.at.next, p.at.epoch = rec.Offset+1, rec.LeaderEpoch
-		if rec.Attrs.IsControl() {
-			continue
+		if !rec.Attrs.IsControl() {
+			if err := r.dec.decode(b.Chunk, rec); err != nil {
+				b.Bad = append(b.Bad, connector.BadRecord{Split: r.s.topic + "/" + p.name, Offset: strconv.FormatInt(rec.Offset, 10),
+					Key: bytes.Clone(rec.Key), Value: bytes.Clone(rec.Value), Reason: err})
+			}
 		}
-		if err := r.dec.decode(b.Chunk, rec); err != nil {
-			b.Bad = append(b.Bad, connector.BadRecord{Split: r.s.topic + "/" + p.name,
-				Offset: strconv.FormatInt(rec.Offset, 10), Key: rec.Key, Value: rec.Value, Reason: err})
-		}
+		rec.Recycle()
 	}
 	if !p.moved {
 		p.moved = true

@@ -136,7 +136,8 @@ func (s *source) Open(ctx context.Context, cols []int, instance, instances int, 
 		// Offsets must move past transaction markers, or a reader at the end of
 		// the log would never know that it is there.
 		kgo.KeepControlRecords(),
-		kgo.FetchMaxWait(200*time.Millisecond), kgo.FetchMaxBytes(fetchBytes))
+		kgo.FetchMaxWait(200*time.Millisecond), kgo.FetchMaxBytes(fetchBytes),
+		kgo.WithPools(&recycled{}))
 	if s.committed {
 		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	}

@@ -70,19 +70,49 @@ func isoDate(b []byte) (int32, bool) {
 	return int32(types.CivilToDays(y, m, d)), true
 }
 
+// lastDay remembers the day of the timestamp read last, which is mostly that of the
+// next one too.
+type lastDay struct {
+	text string
+	days int32
+}
+
+// timestamp is isoTimestamp.
+func (l *lastDay) timestamp(b []byte, zoned bool) (us int64, ok bool) {
+	if len(b) < 10 {
+		return 0, false
+	}
+	if string(b[:10]) != l.text {
+		days, ok := isoDate(b)
+		if !ok {
+			return 0, false
+		}
+		l.text, l.days = string(b[:10]), days
+	}
+	return isoTime(b, l.days, zoned)
+}
+
 // isoTimestamp reads the usual form, 2024-01-02T03:04:05.678Z or with an offset
 // of hours and minutes; ok is false for every other form, which the parser of
 // the type's text form then reads. The zone counts only if zoned; without one
 // the time is in UTC.
 func isoTimestamp(b []byte, zoned bool) (us int64, ok bool) {
+	days, ok := isoDate(b)
+	if !ok {
+		return 0, false
+	}
+	return isoTime(b, days, zoned)
+}
+
+// isoTime reads what follows the date in a timestamp of a day.
+func isoTime(b []byte, days int32, zoned bool) (us int64, ok bool) {
 	if len(b) < 19 || b[10] != 'T' && b[10] != ' ' || b[13] != ':' || b[16] != ':' {
 		return 0, false
 	}
-	days, ok := isoDate(b)
 	h, ok1 := two(b[11:])
 	m, ok2 := two(b[14:])
 	s, ok3 := two(b[17:])
-	if !ok || !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || s > 59 {
+	if !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || s > 59 {
 		return 0, false
 	}
 	us = int64(days)*usPerDay + int64(h*3600+m*60+s)*usPerSec

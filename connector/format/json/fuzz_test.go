@@ -92,3 +92,26 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+// A clean record is one without bytes that need a look, wherever they stand.
+func FuzzClean(f *testing.F) {
+	for n := range 70 {
+		for _, c := range []byte{0, 0x1f, ' ', '!', '"', '[', '\\', ']', '~', 0x7f, 0x80, 0xff} {
+			b := make([]byte, n+1)
+			for i := range b {
+				b[i] = 'a'
+			}
+			b[n/2] = c
+			f.Add(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		want := true
+		for _, c := range b {
+			want = want && c >= ' ' && c < 0x80 && c != '\\'
+		}
+		if clean(b) != want {
+			t.Fatalf("%q: %v", b, !want)
+		}
+	})
+}

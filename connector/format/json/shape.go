@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -24,6 +25,8 @@ type shapes struct {
 	rest     int  // records left to decode without the tree
 	tried    int  // of the last probe records, ...
 	missed   int  // ... those that left the tree
+	clean    bool // the record that is being followed
+	days     lastDay
 }
 
 // shape is where a record that is being decoded stands: what may follow, before
@@ -78,7 +81,7 @@ func (s *shapes) use() bool {
 	}
 	if s.tried++; s.tried > probe {
 		if 2*s.missed > probe {
-			*s = shapes{rest: respite}
+			*s = shapes{rest: respite, days: s.days}
 			return false
 		}
 		s.tried, s.missed = 1, 0
@@ -181,6 +184,7 @@ func (s *shape) match(b []byte) *branch {
 // follow decodes a record along the tree. If it reports false, the record may
 // still be good, and values may have been appended.
 func (d *Decoder) follow(c *vec.Chunk, at []int, b []byte) bool {
+	d.clean = clean(b)
 	s, i := &d.shapes.root, 0
 	for {
 		br := s.match(b[i:])
@@ -211,7 +215,7 @@ func (d *Decoder) take(c *vec.Chunk, at []int, br *branch, b []byte, i int) int 
 	k := br.col
 	if k < 0 {
 		if b[i] == '"' {
-			if e, _ := plain(b, i+1); e > 0 {
+			if e, _ := d.quoted(b, i+1); e > 0 {
 				return e + 1
 			}
 		}
@@ -234,7 +238,7 @@ func (d *Decoder) take(c *vec.Chunk, at []int, br *branch, b []byte, i int) int 
 		if b[i] != '"' {
 			break
 		}
-		if e, ascii := plain(b, i+1); e > 0 && (ascii || utf8.Valid(b[i+1:e])) {
+		if e, ascii := d.quoted(b, i+1); e > 0 && (ascii || utf8.Valid(b[i+1:e])) {
 			if v != nil {
 				v.(*vec.Bytes).Append(b[i+1 : e])
 			}
@@ -244,9 +248,9 @@ func (d *Decoder) take(c *vec.Chunk, at []int, br *branch, b []byte, i int) int 
 		if b[i] != '"' {
 			break
 		}
-		if e, _ := plain(b, i+1); e > 0 {
+		if e, _ := d.quoted(b, i+1); e > 0 {
 			t := &d.cols[k].Typ
-			if us, ok := isoTimestamp(b[i+1:e], t.ID == types.Timestamptz); ok {
+			if us, ok := d.days.timestamp(b[i+1:e], t.ID == types.Timestamptz); ok {
 				if v != nil {
 					c := v.(*vec.Col[int64])
 					c.Vals = append(c.Vals, types.RoundMicros(us, int(t.Mod)))
@@ -309,6 +313,47 @@ func integer(b []byte, i int) (n int64, end int) {
 	}
 	return n, i
 }
+
+// quoted is plain for a record of which it is known whether it is clean.
+func (d *Decoder) quoted(b []byte, i int) (end int, ascii bool) {
+	if !d.clean {
+		return plain(b, i)
+	}
+	if n := bytes.IndexByte(b[i:], '"'); n >= 0 {
+		return i + n, true
+	}
+	return 0, false
+}
+
+// clean reports whether b is ASCII without backslashes and control characters:
+// the strings in it end at the next quote and need no further look. A record that
+// is not may be reported so for what it has between its values.
+func clean(b []byte) bool {
+	var bad uint64
+	for len(b) >= 32 {
+		bad |= unclean(binary.LittleEndian.Uint64(b)) | unclean(binary.LittleEndian.Uint64(b[8:])) |
+			unclean(binary.LittleEndian.Uint64(b[16:])) | unclean(binary.LittleEndian.Uint64(b[24:]))
+		b = b[32:]
+	}
+	for len(b) >= 8 {
+		bad |= unclean(binary.LittleEndian.Uint64(b))
+		b = b[8:]
+	}
+	if bad&highs != 0 {
+		return false
+	}
+	for _, c := range b {
+		if c < ' ' || c == '\\' || c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// unclean has the top bit of some byte set if w has a byte that is not ASCII, is
+// below 0x20 or is a backslash, and only then: where all are ASCII, subtracting
+// borrows across bytes only behind such a one.
+func unclean(w uint64) uint64 { return w | (w - ones*' ') | (w ^ ones*'\\' - ones) }
 
 // plain returns the end of a string that has no escapes and whose first byte is
 // at i: the place of its closing quote, and whether it is ASCII. End 0: it has
