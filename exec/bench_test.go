@@ -12,8 +12,9 @@ import (
 
 type nowhere struct{}
 
-func (nowhere) Put(int, []byte, []byte) {}
-func (nowhere) Delete(int, []byte)      {}
+func (nowhere) Put(int, []byte, []byte)    {}
+func (nowhere) PutNew(int, []byte, []byte) {}
+func (nowhere) Delete(int, []byte)         {}
 
 // drive pushes b.N rows made by row into input in, with a Seal and a Save every
 // 100 chunks.

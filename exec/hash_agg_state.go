@@ -56,7 +56,7 @@ func (h *hashAgg) Save(w StateWriter) error {
 		if !h.safe {
 			val = h.repr(id).append(val)
 		}
-		w.Put(vnode, key, val)
+		put(w, f&groupPersisted != 0, vnode, key, val)
 	}
 	h.unsaved = h.unsaved[:0]
 	return nil

@@ -61,7 +61,7 @@ func (l *loneRows) save(w StateWriter, prefix byte) {
 		}
 		le.PutUint32(r[loneFlags:], joinPersisted)
 		val = binary.AppendVarint(append(val[:0], vnode), int64(le.Uint64(r)))
-		w.Put(int(vnode), key, val)
+		put(w, f&joinPersisted != 0, int(vnode), key, val)
 	}
 	l.unsaved = l.unsaved[:0]
 }

@@ -39,7 +39,7 @@ func (j *hashJoin) Save(w StateWriter) error {
 			val = append(val[:0], vnode)
 			val = binary.AppendVarint(val, int64(le.Uint64(r[rowWeight:])))
 			val = binary.AppendVarint(val, int64(le.Uint64(r[rowDegree:])))
-			w.Put(int(vnode), key, val)
+			put(w, f&joinPersisted != 0, int(vnode), key, val)
 		}
 		s.unsaved = s.unsaved[:0]
 		s.lone.save(w, byte(savedLone+in))
@@ -60,7 +60,7 @@ func (j *hashJoin) Save(w StateWriter) error {
 		}
 		le.PutUint32(k[keyFlags:], f|joinPersisted)
 		val = binary.AppendVarint(append(val[:0], vnode), total)
-		w.Put(int(vnode), key, val)
+		put(w, f&joinPersisted != 0, int(vnode), key, val)
 	}
 	j.unsaved = j.unsaved[:0]
 	return nil

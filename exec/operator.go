@@ -48,7 +48,18 @@ type Stateful interface {
 // it when a job is restored with another parallelism. Slices are borrowed.
 type StateWriter interface {
 	Put(vnode int, key, val []byte)
+	// PutNew is Put for a key that is not stored, which the writer cannot know.
+	PutNew(vnode int, key, val []byte)
 	Delete(vnode int, key []byte)
+}
+
+// put stores an entry that is saved for the first time, or again.
+func put(w StateWriter, stored bool, vnode int, key, val []byte) {
+	if stored {
+		w.Put(vnode, key, val)
+	} else {
+		w.PutNew(vnode, key, val)
+	}
 }
 
 // RowWriter receives the epoch's changes of a stored relation, already netted: at

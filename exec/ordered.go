@@ -115,6 +115,7 @@ func (o *orderedRows) weight(id uint32) int64 { return int64(le.Uint64(o.rows.re
 // prepare encodes the rows of a chunk; add then takes them one by one.
 func (o *orderedRows) prepare(c *vec.Chunk) {
 	o.keys.prepare(c)
+	o.parts.warm(o.keys.hash)
 	o.vnodes.prepare(c)
 	o.format.encode(&o.batch, c)
 }
@@ -202,7 +203,7 @@ func (o *orderedRows) Save(w StateWriter) error {
 		}
 		le.PutUint32(r[ordFlags:], f&^ordUnsaved|ordPersisted)
 		val = binary.AppendVarint(append(val[:0], vnode), int64(le.Uint64(r)))
-		w.Put(int(vnode), o.rowBytes(id), val)
+		put(w, f&ordPersisted != 0, int(vnode), o.rowBytes(id), val)
 	}
 	o.unsavd = o.unsavd[:0]
 	return nil

@@ -292,7 +292,7 @@ func (r *recursiveUnion) Save(w StateWriter) error {
 		}
 		le.PutUint32(p[derFlags:], joinPersisted)
 		val = binary.AppendVarint(val[:0], n)
-		w.Put(0, r.ders.key(d), val)
+		put(w, f&joinPersisted != 0, 0, r.ders.key(d), val)
 	}
 	r.unsaved = r.unsaved[:0]
 	return nil

@@ -110,4 +110,6 @@ type saver map[string]string
 
 func (s saver) Put(_ int, key, val []byte) { s[string(key)] = string(val) }
 
+func (s saver) PutNew(vnode int, key, val []byte) { s.Put(vnode, key, val) }
+
 func (s saver) Delete(_ int, key []byte) { delete(s, string(key)) }

@@ -199,7 +199,7 @@ func (s *setOp) Save(w StateWriter) error {
 		if p := s.reprs[id]; p != nil {
 			val = p.append(val)
 		}
-		w.Put(int(vnode), key, val)
+		put(w, f&joinPersisted != 0, int(vnode), key, val)
 	}
 	s.unsaved = s.unsaved[:0]
 	return nil

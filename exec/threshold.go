@@ -231,8 +231,9 @@ func (s *sideWriter) at(key []byte) []byte {
 	return s.key
 }
 
-func (s *sideWriter) Put(vnode int, key, val []byte) { s.w.Put(vnode, s.at(key), val) }
-func (s *sideWriter) Delete(vnode int, key []byte)   { s.w.Delete(vnode, s.at(key)) }
+func (s *sideWriter) Put(vnode int, key, val []byte)    { s.w.Put(vnode, s.at(key), val) }
+func (s *sideWriter) PutNew(vnode int, key, val []byte) { s.w.PutNew(vnode, s.at(key), val) }
+func (s *sideWriter) Delete(vnode int, key []byte)      { s.w.Delete(vnode, s.at(key)) }
 
 // Save writes the changed rows of both inputs.
 func (t *threshold) Save(w StateWriter) error {

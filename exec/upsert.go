@@ -180,7 +180,7 @@ func (u *upsert) Save(w StateWriter) error {
 		}
 		le.PutUint32(r[upsertFlags:], f&^upsertUnsaved|upsertPersisted)
 		val = append(append(val[:0], r[upsertVnode]), u.rows.get(row)...)
-		w.Put(int(r[upsertVnode]), key, val)
+		put(w, f&upsertPersisted != 0, int(r[upsertVnode]), key, val)
 	}
 	u.unsaved = u.unsaved[:0]
 	return nil

@@ -13,8 +13,9 @@ import (
 // countWriter counts live entries.
 type countWriter map[string]bool
 
-func (m countWriter) Put(_ int, key, _ []byte) { m[string(key)] = true }
-func (m countWriter) Delete(_ int, key []byte) { delete(m, string(key)) }
+func (m countWriter) Put(_ int, key, _ []byte)    { m[string(key)] = true }
+func (m countWriter) PutNew(_ int, key, _ []byte) { m[string(key)] = true }
+func (m countWriter) Delete(_ int, key []byte)    { delete(m, string(key)) }
 
 func TestWatermarkFreesGroups(t *testing.T) {
 	in := scan(types.TTimestamp, types.TInt8)

@@ -102,6 +102,7 @@ type txJob struct {
 	j     *job
 	drop  bool
 	delta [][]byte // records
+	usage usage
 	bytes int
 	sink  [][]byte
 	rows  int
@@ -148,7 +149,9 @@ func (t *tx) gather() {
 	}
 	for _, d := range t.c.Jobs {
 		tj := t.job(d.Job)
-		tj.delta = append(tj.delta, d.Delta.records(t.c.Epoch)...)
+		recs, u := d.Delta.records(t.c.Epoch)
+		tj.delta = append(tj.delta, recs...)
+		tj.usage.add(u)
 	}
 	for _, b := range t.c.Sink {
 		tj := t.job(b.Sink)
@@ -397,7 +400,9 @@ func (t *tx) publish() {
 		if tj.drop {
 			tj.gone = append(tj.gone, j.sink.reset()...)
 			j.dropped++
+			j.usage = usage{}
 		}
+		j.usage.add(tj.usage)
 		j.desc, j.inline = tj.desc, tj.inline
 		if len(tj.delta) > 0 || len(tj.sink) > 0 {
 			j.epoch = t.c.Epoch

@@ -37,36 +37,52 @@ func (d *Delta) Bytes() int {
 	return n
 }
 
-// records returns the pages as finished records.
-func (d *Delta) records(e types.Epoch) [][]byte {
+// records returns the pages as finished records, and what is in them.
+func (d *Delta) records(e types.Epoch) (out [][]byte, u usage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out [][]byte
 	for _, w := range d.writers {
+		u.add(w.usage)
 		for _, p := range w.pages {
 			finishRecord(p, e, w.op)
 			out = append(out, p)
 		}
 	}
-	return out
+	return out, u
 }
 
 // DeltaWriter receives the changed entries of one operator; it copies them.
 type DeltaWriter struct {
 	op    uint32
 	pages [][]byte // each a record: room for the header, then entries
+	usage usage
 }
 
-// Put stores an entry; vnode is below 65536.
+// Put stores an entry, in place of the one that its key may have; vnode is below
+// 65536.
 func (w *DeltaWriter) Put(vnode int, key, val []byte) {
-	p := w.room(entrySize(key, val))
-	*p = appendEntry(*p, vnode, false, key, val)
+	n := w.append(vnode, entryPut, key, val)
+	w.usage.entry(n)
+	w.usage.stale += int64(n) // about what the old one takes
+}
+
+// PutNew stores an entry whose key has none.
+func (w *DeltaWriter) PutNew(vnode int, key, val []byte) {
+	w.usage.entry(w.append(vnode, entryFresh, key, val))
 }
 
 // Delete removes an entry.
 func (w *DeltaWriter) Delete(vnode int, key []byte) {
-	p := w.room(entrySize(key, nil))
-	*p = appendEntry(*p, vnode, true, key, nil)
+	w.usage.stale += int64(w.append(vnode, entryDeleted, key, nil))
+	w.usage.deleted++
+}
+
+// append returns the length of the entry.
+func (w *DeltaWriter) append(vnode int, kind uint64, key, val []byte) int {
+	p := w.room(entrySize(key, val))
+	n := len(*p)
+	*p = appendEntry(*p, vnode, kind, key, val)
+	return len(*p) - n
 }
 
 func (w *DeltaWriter) room(n int) *[]byte {

@@ -13,11 +13,11 @@ const foldPage = 256 << 10
 // errStopped ends a fold when the store closes.
 var errStopped = errors.New("the store is being closed")
 
-// maybeFold starts a fold if the job's log has outgrown its base. The job's lock
-// is held.
+// maybeFold starts a fold if half of the job's log and base is garbage. The job's
+// lock is held.
 func (s *Store) maybeFold(j *job) {
 	log := j.desc.segBytes() + j.inline
-	if j.folding || log <= max(s.opt.FoldBytes, j.desc.base.len, j.foldFrom) {
+	if j.folding || log <= max(s.opt.FoldBytes, j.foldFrom) || !j.usage.wasted(j.desc.base.len, log, s.opt.FoldBytes) {
 		return
 	}
 	j.folding = true
@@ -89,7 +89,7 @@ func (s *Store) writeBase(v *logView) (fileRef, error) {
 		return ref, fileError(err, "could not create file \"%s\"", path)
 	}
 	w := &baseWriter{f: f, epoch: v.epoch, pages: map[uint32][]byte{}, stop: s.stop}
-	err = s.walk(v, w.add)
+	_, err = s.walk(v, w.add)
 	if err == nil {
 		err = w.finish()
 	}
@@ -127,7 +127,7 @@ func (w *baseWriter) add(op, vnode int, key, val []byte) error {
 	if p == nil {
 		p = make([]byte, recordHeader, foldPage)
 	}
-	w.pages[uint32(op)] = appendEntry(p, vnode, false, key, val)
+	w.pages[uint32(op)] = appendEntry(p, vnode, entryPut, key, val)
 	return nil
 }
 
@@ -194,6 +194,7 @@ func (s *Store) publishFold(j *job, v *logView, base fileRef) ([]string, error) 
 		return nil, fileError(err, "could not write to directory \"%s\"", s.dir)
 	}
 	j.desc, j.inline = d, inline
+	j.usage.folded(v.usage)
 	return gone, nil
 }
 

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -198,4 +200,84 @@ func TestFoldLeavesNoSegmentOpen(t *testing.T) {
 		j.mu.Unlock()
 	}
 	wg.Wait()
+}
+
+// State that only grows is never folded, and loads as it was written; once half of
+// it is garbage it is.
+func TestFoldOnlyGarbage(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := Options{Logger: quiet(), InlineBytes: 100, FoldBytes: 2000}
+	s := openMem(t, fs, opt)
+	e := types.Epoch(0)
+	epoch := func(f func(w *DeltaWriter)) {
+		t.Helper()
+		e++
+		d := NewDelta()
+		f(d.Writer(2))
+		commit(t, s, &Commit{Epoch: e, Jobs: []JobDelta{{1, d}}})
+	}
+	key := func(i int) []byte { return fmt.Appendf(nil, "key %d", i) }
+	const n = 1000
+	for i := range n {
+		epoch(func(w *DeltaWriter) { w.PutNew(i&7, key(i), make([]byte, 40)) })
+	}
+	s.folds.Wait()
+	if got := s.stats.folds.Load(); got != 0 {
+		t.Errorf("%d folds of state that only grew", got)
+	}
+	// What is garbage is known after a restart too.
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, fs, opt)
+	if m := jobEntries(t, s, 1); len(m) != n {
+		t.Errorf("%d entries, want %d", len(m), n)
+	}
+	for i := range n * 9 / 10 {
+		epoch(func(w *DeltaWriter) { w.Delete(i&7, key(i)) })
+		if i%9 == 0 {
+			epoch(func(w *DeltaWriter) { w.PutNew(i&7, key(i), []byte("again")) })
+		}
+	}
+	s.folds.Wait()
+	if s.stats.folds.Load() == 0 {
+		t.Error("no fold although most entries are gone")
+	}
+	m := jobEntries(t, s, 1)
+	if want := n/10 + n/10; len(m) != want || m["2/1/key 9"] != "again" {
+		t.Errorf("%d entries, want %d; %q", len(m), want, m["2/1/key 9"])
+	}
+}
+
+// Records of version 1, whose entries were not said to be fresh, are still read.
+func TestReadVersion1(t *testing.T) {
+	b := make([]byte, recordHeader)
+	for _, e := range []struct {
+		head     uint64
+		key, val string
+	}{{5 << 1, "a", "x"}, {65535<<1 | 1, "b", ""}, {0, "c", "y"}} {
+		b = append(binary.AppendUvarint(b, e.head), byte(len(e.key)))
+		b = append(b, e.key...)
+		if e.head&1 == 0 {
+			b = append(append(b, byte(len(e.val))), e.val...)
+		}
+	}
+	finishRecord(b, 9, 4)
+	b[20] = 1
+	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+	r, _, err := decodeRecord(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for p := r.payload; len(p) > 0; {
+		var e entry
+		if e, p, err = r.nextEntry(p); err != nil {
+			t.Fatal(err)
+		}
+		got += fmt.Sprintf("%d %v %v %s=%s;", e.vnode, e.deleted, e.fresh, e.key, e.val)
+	}
+	if want := "5 false false a=x;65535 true false b=;0 false false c=y;"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }

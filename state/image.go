@@ -42,7 +42,8 @@ func (m *JobImage) Each(f func(op int, vnode int, key, val []byte) error) error 
 	if m.v.inline, err = inlineRecords(m.sn, m.v.id); err != nil {
 		return err
 	}
-	return m.s.walk(m.v, f)
+	_, err = m.s.walk(m.v, f)
+	return err
 }
 
 // Close lets the image go.

@@ -19,6 +19,7 @@ type job struct {
 	mu     sync.Mutex
 	desc   logDesc
 	inline int64       // bytes of inline deltas
+	usage  usage       // of the log and the base
 	epoch  types.Epoch // last one with a delta or sink batch
 	out    appender
 

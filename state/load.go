@@ -31,7 +31,16 @@ func (s *Store) LoadJob(id JobID, f func(op int, vnode int, key, val []byte) err
 	if err != nil {
 		return err
 	}
-	return s.walk(v, f)
+	u, err := s.walk(v, f)
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.epoch == v.epoch && j.dropped == v.dropped {
+		j.usage = u
+	}
+	return nil
 }
 
 // logView is a job's log at one moment.
@@ -40,6 +49,7 @@ type logView struct {
 	desc   logDesc
 	inline []byte // records of all inline deltas, in order
 	epoch  types.Epoch
+	usage  usage
 
 	dropped int // value of the job's counter
 }
@@ -52,7 +62,7 @@ func (s *Store) logView(j *job) (*logView, error) {
 
 // lockedView is logView for holders of the job's lock.
 func (s *Store) lockedView(j *job) (*logView, error) {
-	v := &logView{id: j.id, desc: j.desc.clone(), epoch: j.epoch, dropped: j.dropped}
+	v := &logView{id: j.id, desc: j.desc.clone(), epoch: j.epoch, usage: j.usage, dropped: j.dropped}
 	if j.inline == 0 {
 		return v, nil
 	}
@@ -71,12 +81,18 @@ func inlineRecords(r pebble.Reader, id JobID) (out []byte, err error) {
 	return out, fileError(err, "could not read operator state of job %d", id)
 }
 
-// walk calls f for the surviving entries: it reads the log from its end, takes
-// the first it meets of every key, and at last those of the base that it has not
-// met. Only keys of the log are held in memory.
-func (s *Store) walk(v *logView, f func(op int, vnode int, key, val []byte) error) error {
-	seen := &keySet{}
-	w := walker{seen: seen, after: v.desc.baseEpoch, f: f}
+// walk calls f for the surviving entries and returns how many there are of what: it
+// reads the log from its end, takes the first it meets of every key, and at last
+// those of the base that it has not met. Only keys of the log are held in memory,
+// and of those not the ones that are behind nothing: of a key that was fresh nothing
+// older survives.
+func (s *Store) walk(v *logView, f func(op int, vnode int, key, val []byte) error) (usage, error) {
+	w := walker{seen: &keySet{}, after: v.desc.baseEpoch, f: f}
+	err := s.walkFiles(v, &w)
+	return w.usage, err
+}
+
+func (s *Store) walkFiles(v *logView, w *walker) error {
 	if err := w.backwards(v.inline); err != nil {
 		return err
 	}
@@ -106,6 +122,7 @@ type walker struct {
 	recs  []record
 	ents  []entry
 	key   []byte
+	usage usage
 }
 
 // setKey makes the key that tells entries of a job apart.
@@ -133,7 +150,7 @@ func (w *walker) backwards(b []byte) error {
 		}
 		w.ents = w.ents[:0]
 		for p := r.payload; len(p) > 0; {
-			e, rest, err := nextEntry(p)
+			e, rest, err := r.nextEntry(p)
 			if err != nil {
 				return err
 			}
@@ -141,15 +158,26 @@ func (w *walker) backwards(b []byte) error {
 		}
 		for i := len(w.ents) - 1; i >= 0; i-- {
 			e := &w.ents[i]
-			if !w.seen.add(w.setKey(r.op, e)) || e.deleted {
+			if w.passed(r.op, e) {
+				w.usage.stale += int64(e.size())
 				continue
 			}
+			w.usage.entry(e.size())
 			if err := w.f(int(r.op), e.vnode, e.key, e.val); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// passed reports whether an entry does not survive, and notes its key unless
+// nothing older of it can survive anyway.
+func (w *walker) passed(op uint32, e *entry) bool {
+	if e.fresh {
+		return w.seen.n > 0 && w.seen.has(w.setKey(op, e))
+	}
+	return !w.seen.add(w.setKey(op, e)) || e.deleted
 }
 
 // base takes whole records of a base: every key is there once.
@@ -161,14 +189,16 @@ func (w *walker) base(b []byte) error {
 		}
 		b = b[n:]
 		for p := r.payload; len(p) > 0; {
-			e, rest, err := nextEntry(p)
+			e, rest, err := r.nextEntry(p)
 			if err != nil {
 				return err
 			}
 			p = rest
 			if w.seen.n > 0 && w.seen.has(w.setKey(r.op, &e)) {
+				w.usage.stale += int64(e.size())
 				continue
 			}
+			w.usage.entry(e.size())
 			if err := w.f(int(r.op), e.vnode, e.key, e.val); err != nil {
 				return err
 			}

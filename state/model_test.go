@@ -155,7 +155,11 @@ func (g *graphModel) operators(c *Commit, n int) {
 				delete(g.cur.ops, mk)
 			} else {
 				v := g.bytes(30)
-				ws[op].Put(vn, []byte(k), v)
+				if _, there := g.cur.ops[mk]; !there && g.rng.IntN(2) == 0 {
+					ws[op].PutNew(vn, []byte(k), v)
+				} else {
+					ws[op].Put(vn, []byte(k), v)
+				}
 				g.cur.ops[mk] = string(v)
 			}
 		}

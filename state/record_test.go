@@ -43,7 +43,9 @@ func FuzzRecord(f *testing.F) {
 	w := d.Writer(3)
 	w.Put(1, []byte("key"), []byte("value"))
 	w.Delete(65535, nil)
-	for _, r := range d.records(7) {
+	w.PutNew(3, []byte("new"), []byte("value"))
+	records, _ := d.records(7)
+	for _, r := range records {
 		f.Add(r, true)
 		f.Add(r[recordHeader:], false)
 	}
@@ -64,15 +66,16 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("length %d", n)
 		}
 		for p := r.payload; len(p) > 0; {
-			e, rest, err := nextEntry(p)
+			e, rest, err := r.nextEntry(p)
 			if err != nil {
 				if !errors.Is(err, vfs.ErrCorruption) {
 					t.Fatal(err)
 				}
 				return
 			}
-			again, _, err := nextEntry(appendEntry(nil, e.vnode, e.deleted, e.key, e.val))
-			if err != nil || again.vnode != e.vnode || again.deleted != e.deleted ||
+			now := record{version: recordVersion}
+			again, _, err := now.nextEntry(appendEntry(nil, e.vnode, e.kind(), e.key, e.val))
+			if err != nil || again.vnode != e.vnode || again.kind() != e.kind() ||
 				!bytes.Equal(again.key, e.key) || !bytes.Equal(again.val, e.val) {
 				t.Fatalf("%v %v %v", e, again, err)
 			}
@@ -103,4 +106,14 @@ func FuzzSinkEntry(f *testing.F) {
 			t.Fatalf("%d bytes, %v", sum, m)
 		}
 	})
+}
+
+func (e *entry) kind() uint64 {
+	switch {
+	case e.fresh:
+		return entryFresh
+	case e.deleted:
+		return entryDeleted
+	}
+	return entryPut
 }

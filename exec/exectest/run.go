@@ -245,6 +245,13 @@ type mapWriter map[string]string
 
 func (m mapWriter) Put(_ int, key, val []byte) { m[string(key)] = string(val) }
 
+func (m mapWriter) PutNew(vnode int, key, val []byte) {
+	if old, ok := m[string(key)]; ok {
+		panic(fmt.Sprintf("a saved entry with the key %x is not new: it has the value %x", key, old))
+	}
+	m.Put(vnode, key, val)
+}
+
 func (m mapWriter) Delete(_ int, key []byte) { delete(m, string(key)) }
 
 // feed pushes changes in chunks, a new chunk whenever the input changes.
