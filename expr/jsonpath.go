@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 
@@ -115,7 +114,7 @@ type pathEval struct {
 	probe   bool
 	zoned   bool // the functions called …_tz may compare times across zones
 	zone    *types.Options
-	regexes map[*types.PathItem]*regexp.Regexp
+	regexes map[*types.PathItem]*regex
 	fatal   error // ends the statement even when errors are to be silent
 }
 
@@ -572,7 +571,7 @@ func (e *pathEval) compare(op types.PathOp, a, b pathItem) truth {
 }
 
 // compilePathRegex compiles a pattern of like_regex with XQuery's flags.
-func compilePathRegex(pattern, flags string) (*regexp.Regexp, error) {
+func compilePathRegex(pattern, flags string) (*regex, error) {
 	opts := ""
 	if strings.Contains(flags, "i") {
 		opts += "i"

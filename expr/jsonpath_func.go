@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"regexp"
-
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -12,7 +10,7 @@ import (
 type pathCache struct {
 	text    string
 	path    *types.JSONPathValue
-	regexes map[*types.PathItem]*regexp.Regexp
+	regexes map[*types.PathItem]*regex
 }
 
 func (c *pathCache) get(text []byte) error {
@@ -23,7 +21,7 @@ func (c *pathCache) get(text []byte) error {
 	if err != nil {
 		return err
 	}
-	c.text, c.path, c.regexes = string(text), p, map[*types.PathItem]*regexp.Regexp{}
+	c.text, c.path, c.regexes = string(text), p, map[*types.PathItem]*regex{}
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // compileRegex translates a POSIX advanced regular expression with PostgreSQL's
 // option letters to Go's syntax. What Go's linear-time matcher cannot do (back
 // references, look-around) is refused.
-func compileRegex(pattern, flags string) (*regexp.Regexp, error) {
+func compileRegex(pattern, flags string) (*regex, error) {
 	t := translator{src: pattern, dotNL: true}
 	if err := t.options(flags); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func compileRegex(pattern, flags string) (*regexp.Regexp, error) {
 	if !t.lazy {
 		re.Longest()
 	}
-	return re, nil
+	return newRegex(re, body), nil
 }
 
 func isLetters(s string) bool {

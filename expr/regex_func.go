@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -12,12 +11,12 @@ import (
 
 // regexCache remembers compiled expressions of one kernel.
 type regexCache struct {
-	m              map[string]*regexp.Regexp
+	m              map[string]*regex
 	pattern, flags string // of last
-	last           *regexp.Regexp
+	last           *regex
 }
 
-func (c *regexCache) get(pattern, flags string) (*regexp.Regexp, error) {
+func (c *regexCache) get(pattern, flags string) (*regex, error) {
 	if c.last != nil && pattern == c.pattern && flags == c.flags {
 		return c.last, nil
 	}
@@ -28,7 +27,7 @@ func (c *regexCache) get(pattern, flags string) (*regexp.Regexp, error) {
 	return re, err
 }
 
-func (c *regexCache) lookup(pattern, flags string) (*regexp.Regexp, error) {
+func (c *regexCache) lookup(pattern, flags string) (*regex, error) {
 	key := flags + "/" + pattern
 	if re := c.m[key]; re != nil {
 		return re, nil
@@ -38,7 +37,7 @@ func (c *regexCache) lookup(pattern, flags string) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if c.m == nil || len(c.m) >= 64 {
-		c.m = map[string]*regexp.Regexp{}
+		c.m = map[string]*regex{}
 	}
 	c.m[key] = re
 	return re, nil
@@ -113,7 +112,7 @@ func regexFuncs() []*Func {
 }
 
 // regexArgs compiles argument 1 with the flags in argument k; g is taken out.
-func regexArgs(r *row, c *regexCache, k int) (re *regexp.Regexp, global bool, err error) {
+func regexArgs(r *row, c *regexCache, k int) (re *regex, global bool, err error) {
 	flags := r.argOr(k, "")
 	if strings.Contains(flags, "g") {
 		global = true
@@ -124,7 +123,7 @@ func regexArgs(r *row, c *regexCache, k int) (re *regexp.Regexp, global bool, er
 }
 
 // noGlobal is regexArgs for functions that have no use for the flag g.
-func noGlobal(r *row, c *regexCache, k int, name string) (*regexp.Regexp, error) {
+func noGlobal(r *row, c *regexCache, k int, name string) (*regex, error) {
 	if strings.Contains(r.argOr(k, ""), "g") {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "%s does not support the \"global\" option", name)
 	}
@@ -185,7 +184,7 @@ func errParameter(name string, v int) error {
 
 // replaceMatches appends s with up to n matches replaced (all: -1), or with the
 // match number only alone, if that is not 0.
-func replaceMatches(re *regexp.Regexp, out []byte, s, repl string, n, only int) []byte {
+func replaceMatches(re *regex, out []byte, s, repl string, n, only int) []byte {
 	last := 0
 	for i, m := range findAll(re, s, n) {
 		if only > 0 && i+1 != only {
@@ -201,7 +200,7 @@ func replaceMatches(re *regexp.Regexp, out []byte, s, repl string, n, only int) 
 // findAll finds up to n matches (all if n is negative). Go passes over an empty
 // match right behind another match, which PostgreSQL counts; it is put in where
 // the expression does not depend on what stands before.
-func findAll(re *regexp.Regexp, s string, n int) [][]int {
+func findAll(re *regex, s string, n int) [][]int {
 	found := re.FindAllStringSubmatchIndex(s, n)
 	if n == 1 || !re.MatchString("") || strings.ContainsAny(re.String(), "^\\") {
 		return found
@@ -286,7 +285,7 @@ func regexpMatch(r *row, c *regexCache) error {
 	return r.put(groups(r.s(0), m))
 }
 
-func splitRegex(re *regexp.Regexp, s string) []types.Datum {
+func splitRegex(re *regex, s string) []types.Datum {
 	var out []types.Datum
 	last := 0
 	for _, m := range re.FindAllStringIndex(s, -1) {
@@ -324,7 +323,7 @@ func regexpFirst(r *row, c *regexCache) error {
 }
 
 // putFirst ends with the first subexpression of the first match, or the match.
-func putFirst(r *row, re *regexp.Regexp) error {
+func putFirst(r *row, re *regex) error {
 	m := re.FindStringSubmatchIndex(r.s(0))
 	switch {
 	case m == nil:
