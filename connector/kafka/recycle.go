@@ -21,7 +21,7 @@ type recycled struct {
 // fetches that are on their way take.
 const recycleBytes = 32 << 20
 
-// recordBytes is about the size of a kgo.Record.
+// recordBytes is about the size of a kgo.Record, in bytes.
 const recordBytes = 200
 
 // GetDecompressBytes implements kgo.PoolDecompressBytes.
