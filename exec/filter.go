@@ -33,7 +33,6 @@ func (f *filter) Push(_ int, c *vec.Chunk, emit Emit) error {
 		return err
 	}
 	if failed {
-		// A failed condition is NULL, so the row is not among sel either way.
 		if f.drop, err = f.report(c, f.drop[:0]); err != nil {
 			return err
 		}

@@ -145,7 +145,7 @@ func newLimit(p *plan.Limit, b *opBase) (Operator, error) {
 	}
 	if ok {
 		if n < 0 {
-			return nil, pgerr.New(pgerr.InvalidRowCountInLimit, "LIMIT must not be negative")
+			return nil, expr.NegativeLimit(false)
 		}
 		l.left = n
 	}
@@ -153,7 +153,7 @@ func newLimit(p *plan.Limit, b *opBase) (Operator, error) {
 		return nil, err
 	}
 	if l.skip < 0 {
-		return nil, pgerr.New(pgerr.InvalidRowCountInOffset, "OFFSET must not be negative")
+		return nil, expr.NegativeLimit(true)
 	}
 	return l, nil
 }

@@ -40,16 +40,31 @@ func (p *Program) Eval(c *Ctx, in *vec.Chunk) (v vec.Vector, err error) {
 	return p.root.eval(c, in)
 }
 
-// Filter appends to sel the rows for which the boolean expression is true.
+// Filter appends to sel the rows for which the boolean expression is true. A row that
+// fails is not among them, also where the expression makes something of the NULL that
+// stands for what failed.
 func (p *Program) Filter(c *Ctx, in *vec.Chunk, sel []int32) ([]int32, error) {
+	first := len(sel)
 	v, err := p.Eval(c, in)
 	if w, ok := err.(*WideError); ok {
-		return p.filterParts(c, in, w.Rows, sel)
+		sel, err = p.filterParts(c, in, w.Rows, sel)
+	} else if err == nil {
+		sel = appendTrue(sel, v.(*vec.Col[bool]), in.Rows, 0)
 	}
-	if err != nil {
+	if err != nil || c.Errors == nil || len(c.Errors.Rows) == 0 {
 		return sel, err
 	}
-	return appendTrue(sel, v.(*vec.Col[bool]), in.Rows, 0), nil
+	whole := sel[:first]
+	for _, i := range sel[first:] {
+		at := int(i)
+		if c.rows != nil {
+			at = int(c.rows[i])
+		}
+		if !c.Errors.Failed(at) {
+			whole = append(whole, i)
+		}
+	}
+	return whole, nil
 }
 
 // appendTrue appends the numbers of the rows that are true, counted from first.

@@ -96,6 +96,9 @@ func describe(n plan.Node) (string, []string) {
 	case *plan.Filter:
 		return "Filter", []string{"Cond: " + exprText(n.Cond, n.Input.Schema())}
 	case *plan.Project:
+		if len(n.Exprs) == 0 {
+			return "Project", nil // its rows count, for EXISTS or count(*)
+		}
 		return "Project", []string{"Output: " + outputs(n.Exprs, n.Out, n.Input.Schema())}
 	case *plan.ProjectSet:
 		return "ProjectSet", []string{"Output: " + outputs(n.Exprs, n.Out, n.Input.Schema())}

@@ -34,37 +34,52 @@ type aggRef struct {
 // Type returns the aggregate's type.
 func (a *aggRef) Type() types.T { return a.typ }
 
-// aggCall binds a call of an aggregate.
+// aggCall binds a call of an aggregate. It belongs to the query whose columns it
+// reads: if these are all of queries around, to the innermost of them.
 func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
-	switch {
-	case ec.inAgg && ec.clause == "FILTER":
-		return nil, b.errAt(e, pgerr.GroupingError, "aggregate functions are not allowed in FILTER")
-	case ec.inAgg:
-		return nil, b.errAt(e, pgerr.GroupingError, "aggregate function calls cannot be nested")
-	case ec.aggs == nil:
-		if ec.sc.parent != nil {
-			if item, err := b.aggItem(ec, e); err == nil {
-				if err := b.checkAggLevel(item, e); err != nil {
-					return nil, err
-				}
+	var item *aggItem
+	var err error
+	if ec.sc.parent != nil {
+		if item, err = b.aggItem(ec, e); err == nil {
+			if level := item.level(); level > 0 {
+				return b.outerAgg(ec, item, level)
 			}
 		}
-		return nil, b.errAt(e, pgerr.GroupingError, "aggregate functions are not allowed in %s", ec.clause)
 	}
-	item, err := b.aggItem(ec, e)
+	if err := b.aggAllowed(ec, e); err != nil {
+		return nil, err
+	}
+	if item == nil && err == nil {
+		item, err = b.aggItem(ec, e)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := b.checkAggLevel(item, e); err != nil {
-		return nil, err
+	return &aggRef{item.addTo(ec.aggs), item.typ}, nil
+}
+
+// aggAllowed: aggregates cannot stand everywhere.
+func (b *binder) aggAllowed(ec *exprContext, at sql.Node) error {
+	switch {
+	case ec.inAgg && ec.clause == "FILTER":
+		return b.errAt(at, pgerr.GroupingError, "aggregate functions are not allowed in FILTER")
+	case ec.inAgg:
+		return b.errAt(at, pgerr.GroupingError, "aggregate function calls cannot be nested")
+	case ec.aggs == nil:
+		return b.errAt(at, pgerr.GroupingError, "aggregate functions are not allowed in %s", ec.clause)
 	}
-	for i, old := range *ec.aggs {
-		if old.key == item.key {
-			return &aggRef{i, item.typ}, nil
+	return nil
+}
+
+// addTo returns the place of an aggregate among those of its query.
+func (a *aggItem) addTo(items *[]*aggItem) int {
+	for i, old := range *items {
+		if old.key == a.key {
+			return i
 		}
 	}
-	*ec.aggs = append(*ec.aggs, item)
-	return &aggRef{len(*ec.aggs) - 1, item.typ}, nil
+	*items = append(*items, a)
+	return len(*items) - 1
 }
 
 // aggItem binds the parts of an aggregate call.
@@ -168,27 +183,6 @@ func stripCast(e expr.Expr) expr.Expr {
 		return c.Arg
 	}
 	return e
-}
-
-// checkAggLevel rejects aggregates that belong to an enclosing query: all their
-// columns are outer ones.
-func (b *binder) checkAggLevel(item *aggItem, e *sql.FuncCall) error {
-	inner, outer := false, false
-	for _, x := range item.inputs() {
-		expr.Walk(x, func(y expr.Expr) bool {
-			switch y.(type) {
-			case *expr.Col:
-				inner = true
-			case *expr.Outer:
-				outer = true
-			}
-			return true
-		})
-	}
-	if outer && !inner {
-		return b.unsupported(e, "an aggregate over columns of an outer query only", "Compute the aggregate in the outer query.")
-	}
-	return nil
 }
 
 // inputs are all expressions that the aggregate reads.

@@ -61,7 +61,15 @@ func (b *binder) subquery(ec *exprContext, q *sql.Select, at sql.Node) (plan.Nod
 	if ec.noSub != "" {
 		return nil, nil, b.errAt(at, pgerr.FeatureNotSupported, "cannot use subquery in %s", ec.noSub)
 	}
+	defer ec.enterSubquery()()
 	return b.query(q, ec.sc, queryMode{})
+}
+
+// enterSubquery lets the aggregates in a subquery find the place where it stands.
+func (ec *exprContext) enterSubquery() (leave func()) {
+	before := ec.sc.ec
+	ec.sc.ec = ec
+	return func() { ec.sc.ec = before }
 }
 
 func (b *binder) scalarSubquery(ec *exprContext, e *sql.SubqueryExpr) (expr.Expr, error) {
@@ -87,6 +95,7 @@ func (b *binder) arraySubquery(ec *exprContext, e *sql.ArraySubquery) (expr.Expr
 	if ec.noSub != "" {
 		return nil, b.errAt(e, pgerr.FeatureNotSupported, "cannot use subquery in %s", ec.noSub)
 	}
+	defer ec.enterSubquery()()
 	n, order, cols, err := b.orderedQuery(e.Query, ec.sc)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -31,6 +30,8 @@ type bound struct {
 	order []expr.SortKey
 	// names are the places of the output columns in the text.
 	at []sql.Node
+	// sc is what the names of a plain SELECT mean; nil of another query.
+	sc *scope
 }
 
 // query binds a query under outer. ORDER BY without LIMIT has no effect unless
@@ -367,97 +368,4 @@ func (b *binder) valuesNode(v *plan.Values) (plan.Node, error) {
 		return parts[0], nil
 	}
 	return &plan.Union{Inputs: parts, Out: v.Out}, nil
-}
-
-// limit applies ORDER BY, LIMIT and OFFSET to a bound query.
-func (b *binder) limit(q *sql.Select, outer *scope, env *cteEnv, r *bound, mode queryMode) error {
-	lim, err := b.limitExpr(q.Limit, outer, env, "LIMIT")
-	if err != nil {
-		return err
-	}
-	off, err := b.limitExpr(q.Skip, outer, env, "OFFSET")
-	if err != nil {
-		return err
-	}
-	if q.WithTies && len(q.OrderBy) == 0 {
-		return b.errAt(q, pgerr.SyntaxError, "WITH TIES cannot be specified without ORDER BY clause")
-	}
-	if mode.root && !b.stream {
-		if q.WithTies {
-			if err := b.topN(q, r, lim, off, true); err != nil {
-				return err
-			}
-			lim, off = nil, nil
-		}
-		if len(r.order) > 0 {
-			r.node = &plan.Sort{Input: r.node, Order: r.order}
-		}
-		if lim != nil || off != nil {
-			r.node = &plan.Limit{Input: r.node, Limit: lim, Offset: off}
-		}
-		return nil
-	}
-	if lim == nil && off == nil {
-		return nil
-	}
-	return b.topN(q, r, lim, off, q.WithTies)
-}
-
-// topN cuts a relation in the order of r, with constant bounds.
-func (b *binder) topN(q *sql.Select, r *bound, lim, off expr.Expr, ties bool) error {
-	n := &plan.TopN{Input: r.node, Order: r.order, Limit: -1, WithTies: ties}
-	for _, x := range []struct {
-		e  expr.Expr
-		to *int64
-	}{{lim, &n.Limit}, {off, &n.Offset}} {
-		if x.e == nil {
-			continue
-		}
-		c, ok := b.fold(x.e).(*expr.Const)
-		if !ok {
-			return b.unsupported(q, "a LIMIT or OFFSET that is not a constant in a subquery or view", "Write the number itself.")
-		}
-		if c.Val != nil {
-			*x.to = c.Val.(int64)
-		}
-	}
-	r.node = n
-	return nil
-}
-
-func (b *binder) limitExpr(e sql.Expr, outer *scope, env *cteEnv, what string) (expr.Expr, error) {
-	if e == nil {
-		return nil, nil
-	}
-	x, err := b.expr(&exprContext{sc: &scope{parent: outer, ctes: env}, clause: what, noSub: what}, e)
-	if err != nil {
-		if pe := pgerr.From(err); pe.Code == pgerr.UndefinedColumn && strings.Contains(pe.Msg, "column") {
-			return nil, b.errAt(e, pgerr.InvalidColumnReference, "argument of %s must not contain variables", what)
-		}
-		return nil, err
-	}
-	if hasOuter(x) {
-		return nil, b.errAt(e, pgerr.InvalidColumnReference, "argument of %s must not contain variables", what)
-	}
-	t := x.Type()
-	if x, err = b.coerce(x, types.TInt8, expr.Assignment, e); err != nil {
-		if t.ID == types.Unknown {
-			return nil, err
-		}
-		return nil, b.errAt(leftmost(e), pgerr.DatatypeMismatch, "argument of %s must be type bigint, not type %s", what, t.Base())
-	}
-	x = b.fold(x)
-	if c, ok := x.(*expr.Const); ok {
-		if c.Val == nil {
-			return nil, nil
-		}
-		if c.Val.(int64) < 0 {
-			code := pgerr.InvalidRowCountInLimit
-			if what == "OFFSET" {
-				code = pgerr.InvalidRowCountInOffset
-			}
-			return nil, pgerr.New(code, "%s must not be negative", what)
-		}
-	}
-	return x, nil
 }

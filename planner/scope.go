@@ -22,6 +22,8 @@ type scope struct {
 	// hidden are items of the FROM clause that exist but cannot be seen from
 	// here, for the hint of the error.
 	hidden []*rangeItem
+	// ec is where in the query the subquery stands that is being bound.
+	ec *exprContext
 	// fn: the scope holds the parameters of a function, whose query sees no further.
 	fn *functionUse
 }

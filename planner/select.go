@@ -67,7 +67,7 @@ func (b *binder) selectOnce(q *sql.Select, outer *scope, env *cteEnv, mode query
 			return nil, err
 		}
 	}
-	r := &bound{node: s.node}
+	r := &bound{node: s.node, sc: s.sc}
 	for i, t := range s.targets[:s.visible] {
 		r.cols = append(r.cols, plan.Column{Name: t.name, Typ: s.node.Schema()[i].Typ})
 		r.at = append(r.at, t.at)

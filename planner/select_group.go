@@ -548,6 +548,9 @@ func (s *selection) groupSubquery(r *subRef, at map[string]int, rewrite func(exp
 		if o.Level-d != 1 {
 			return o
 		}
+		if o.Index < 0 { // an aggregate of this query
+			return &expr.Outer{Level: o.Level, Index: len(s.keys) + aggOuter(o.Index), Typ: o.Typ}
+		}
 		i, ok := at[exprKey(&expr.Col{Index: o.Index})]
 		if !ok {
 			if *first == nil {

@@ -1,6 +1,9 @@
 package equiv
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // aggregates by the kind of their result. The mark ! stands for DISTINCT.
 var aggregates = map[kind][]rule{
@@ -45,4 +48,34 @@ func (g *gen) aggregate(s *scope, k kind) *node {
 	}
 	n.format = format
 	return n
+}
+
+// overAggregates is a subquery of a grouped query that compares its rows with an
+// aggregate of that query, and shows one.
+func (g *gen) overAggregates(s *scope, k kind) *node {
+	saved := g.budget
+	g.budget = 0
+	defer func() { g.budget = saved - 1 }()
+	item, cols := g.fromItem(0)
+	in := &scope{cols: cols}
+	about := pick(g, []kind{kInt, kBig, kNum})
+	of := func(k kind) *node {
+		if n := g.aggregate(&scope{cols: s.inner.cols}, k); n != nil && slices.ContainsFunc(s.inner.cols, func(c column) bool { return n.mentions(c.name) }) {
+			return n
+		}
+		return nil
+	}
+	bound := of(about)
+	if bound == nil {
+		return g.expr(s, k, 0)
+	}
+	where := list(" WHERE ", " AND ", 0, []*node{seq("(@ "+pick(g, []string{"<", ">=", "=", "<>"})+" @)", g.expr(in, about, 0), bound)})
+	if shown := of(k); shown != nil && g.chance(40) {
+		return typed(k, "(SELECT @ FROM @@ LIMIT 1)", shown, item, where)
+	}
+	if agg := g.aggregate(in, k); agg != nil {
+		return typed(k, "(SELECT @ FROM @@)", agg, item, where)
+	}
+	e := g.expr(in, k, 1)
+	return typed(k, "(SELECT @ FROM @@ ORDER BY @ LIMIT 1)", e, item, where, e)
 }

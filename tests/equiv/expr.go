@@ -225,6 +225,9 @@ func (g *gen) kindNear(s *scope, among []kind) kind {
 
 // leaf is a column, an aggregate, or a literal.
 func (g *gen) leaf(s *scope, k kind) *node {
+	if s.inner != nil && g.budget > 0 && len(s.inner.cols) > 0 && k != kOther && g.chance(4) {
+		return g.overAggregates(s, k)
+	}
 	if s.inner != nil && g.chance(60) {
 		if n := g.aggregate(s.inner, k); n != nil {
 			return n

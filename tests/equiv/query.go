@@ -251,15 +251,29 @@ func (g *gen) topN(want []kind, from, where *node, s *scope) (*node, []column) {
 	for _, i := range g.r.Perm(len(items.parts)) {
 		keys = append(keys, seq("@"+g.direction(), items.parts[i].parts[0]))
 	}
-	limit := opt(fmt.Sprintf("\nLIMIT %d", g.r.IntN(8)))
+	limit := opt("\nLIMIT @", g.rowCount(s, 8))
 	if g.chance(15) {
-		limit = opt(fmt.Sprintf("\nFETCH FIRST %d ROWS WITH TIES", 1+g.r.IntN(4)))
+		limit = opt("\nFETCH FIRST (@) ROWS WITH TIES", g.rowCount(s, 5))
 	}
 	offset := text("")
 	if g.chance(40) {
-		offset = opt(fmt.Sprintf("\nOFFSET %d", g.r.IntN(3)))
+		offset = opt("\nOFFSET @", g.rowCount(s, 3))
 	}
 	return typed(kQuery, "SELECT @\nFROM @@\nORDER BY @@@", items, from, where, list("", ", ", len(keys), keys), offset, limit), cols
+}
+
+// rowCount is a number below n: most often a constant, else a value of the query
+// around, or a subquery.
+func (g *gen) rowCount(s *scope, n int) *node {
+	switch {
+	case s.outer != nil && g.chance(30):
+		if c := columnsOf(s.outer.cols, kInt); len(c) > 0 {
+			return seq(fmt.Sprintf("abs(@ %% %d)", n), pick(g, c).use())
+		}
+	case g.chance(10):
+		return text(fmt.Sprintf("((SELECT count(*) FROM %s AS %s) %% %d)", pick(g, g.relations).name, g.alias("x"), n))
+	}
+	return text(fmt.Sprint(g.r.IntN(n)))
 }
 
 func (g *gen) windowed(want []kind, from, where *node, s *scope) (*node, []column) {
