@@ -96,7 +96,10 @@ type treeNode struct {
 	sealed bool
 	kept   bool  // its state comes from elsewhere
 	loop   *loop // the innermost recursion whose base or step the node is in
-	path   *loop // the recursion whose rows reach the node through its step
+	// in are the recursions whose rows reach the node through their steps, path the
+	// innermost of them.
+	in   []*loop
+	path *loop
 
 	// What has come out of a node of a stream, and the memory of its state.
 	rows, batches, state atomic.Int64

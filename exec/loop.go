@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -15,7 +17,7 @@ import (
 // the changes of the next one.
 type loop struct {
 	id    int
-	outer *loop
+	outer *loop // the recursion around it
 	node  *treeNode
 	refs  []*treeNode // work tables
 	path  []*treeNode // children before parents
@@ -35,7 +37,7 @@ type looper interface{ drive(l *loop) }
 // newLoop begins a recursion, before its base and step are built.
 func (t *Tree) newLoop(n *treeNode, p *plan.Recursive) *loop {
 	l := &loop{id: p.ID, outer: n.loop, node: n, ctx: t.ctx}
-	l.simple = t.ctx.Batch && simpleStep(p.Step, p.ID)
+	l.simple = t.ctx.Batch && l.outer == nil && simpleStep(p.Step, p.ID)
 	if t.ctx.Batch && !l.simple {
 		c := *t.ctx
 		c.Batch = false
@@ -59,7 +61,7 @@ func (n *treeNode) enclose() {
 		for l := n.loop; l != nil; l = l.outer {
 			if l.id == w.ID {
 				l.refs = append(l.refs, n)
-				n.path = l
+				n.in, n.path = []*loop{l}, l
 			}
 		}
 		return
@@ -69,17 +71,20 @@ func (n *treeNode) enclose() {
 			l.open++
 		}
 	}
-	for _, k := range n.kids {
-		if k.path != nil && k.path.node != n {
-			n.path = k.path
+	for l := n.loop; l != nil; l = l.outer { // from the innermost
+		if !slices.ContainsFunc(n.kids, func(k *treeNode) bool { return slices.Contains(k.in, l) }) {
+			continue
 		}
+		n.in = append(n.in, l)
+		l.path = append(l.path, n)
 	}
-	if n.path != nil {
-		n.path.path = append(n.path.path, n)
+	if len(n.in) > 0 {
+		n.path = n.in[0]
 	}
 }
 
-// ended counts the end of a leaf, and runs the recursions that waited for it.
+// ended counts the end of a leaf, and runs the recursions that waited for it. One on
+// the path of another is run by that.
 func (t *Tree) ended(n *treeNode) error {
 	for l := n.loop; l != nil; l = l.outer {
 		l.open--
@@ -88,7 +93,7 @@ func (t *Tree) ended(n *treeNode) error {
 		return err
 	}
 	for l := n.loop; l != nil; l = l.outer {
-		if l.open == 0 && !l.done {
+		if l.open == 0 && !l.done && l.node.path == nil {
 			l.close()
 			if err := t.end(l.node); err != nil {
 				return err

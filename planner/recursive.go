@@ -80,23 +80,27 @@ func (s *selection) noAggregates() error {
 // iteration as a last column. What the step computes for one iteration is then
 // computed for all of them at once, each apart, as a subquery is for all values of
 // the columns it refers to; see unnester.
+//
+// A recursion within the step comes after the one around it, whose iterations its own
+// rows then carry: it runs for all of them side by side.
 func (b *binder) iterate(n plan.Node) (plan.Node, error) {
-	var err error
-	out := plan.Rewrite(n, func(x plan.Node) plan.Node {
-		r, ok := x.(*plan.Recursive)
-		if !ok || err != nil {
-			return x
-		}
+	if r, ok := n.(*plan.Recursive); ok {
 		u := &unnester{b: b, loop: r.ID, cols: []int{len(r.Out)}, left: loopRows(r.Step, r.ID)}
 		step, ok := u.unnest(r.Step)
 		if !ok {
-			err = b.unsupported(nowhere, "this recursive query",
-				"The recursive term may not itself hold a recursive query over its rows, nor a subquery over them that cannot become a join.")
-			return x
+			return nil, b.unsupported(nowhere, "this recursive query", "The recursive term has a subquery over its rows that cannot become a join.")
 		}
-		return &plan.Recursive{Base: r.Base, Step: step, ID: r.ID, All: r.All, Out: r.Out}
-	})
-	return out, err
+		n = &plan.Recursive{Base: r.Base, Step: step, ID: r.ID, All: r.All, Out: r.Out}
+	}
+	inputs := n.Children()
+	out := make([]plan.Node, len(inputs))
+	for i, in := range inputs {
+		var err error
+		if out[i], err = b.iterate(in); err != nil {
+			return nil, err
+		}
+	}
+	return plan.WithChildren(n, out), nil
 }
 
 // iteration is the column of the iteration's number.
@@ -127,7 +131,7 @@ func readsLoop(n plan.Node, id int) bool {
 
 // workTable is the rows of an iteration with the domain's columns.
 func (u *unnester) workTable(n *plan.WorkTable) plan.Node {
-	if u.loop != 0 {
+	if n.ID == u.loop {
 		return workTable(n)
 	}
 	return &plan.WorkTable{ID: n.ID, Name: n.Name, Out: append(slices.Clone(n.Out), pickColumns(u.left, u.cols)...)}
@@ -144,9 +148,6 @@ func pickColumns(n plan.Node, cols []int) []plan.Column {
 // recursive runs a recursion for all values of the domain side by side: the
 // domain's columns come with the base and stay with its rows.
 func (u *unnester) recursive(n *plan.Recursive) (plan.Node, bool) {
-	if u.loop != 0 {
-		return nil, false
-	}
 	base, ok := u.unnest(n.Base)
 	if !ok {
 		return nil, false

@@ -190,7 +190,7 @@ func placed(n plan.Node) (plan.Node, spread) {
 	case *plan.Recursive:
 		// The iterations of an epoch follow one another, at one instance.
 		base, sp := placed(n.Base)
-		return plan.WithChildren(n, []plan.Node{single(base, sp), placeStep(n.Step, n.ID)}), spread{single: true}
+		return plan.WithChildren(n, []plan.Node{single(base, sp), placeStep(n.Step, []int{n.ID})}), spread{single: true}
 	}
 	in, sp := placed(n.Children()[0])
 	switch n := n.(type) {
@@ -231,16 +231,20 @@ func placed(n plan.Node) (plan.Node, spread) {
 }
 
 // placeStep brings what the step of a recursion reads besides its own rows to
-// where these are.
-func placeStep(n plan.Node, id int) plan.Node {
-	if !readsLoop(n, id) {
+// where these are. ids are those of the recursion and of the ones around it and
+// within it that the place is in.
+func placeStep(n plan.Node, ids []int) plan.Node {
+	if !slices.ContainsFunc(ids, func(id int) bool { return readsLoop(n, id) }) {
 		in, sp := placed(n)
 		return single(in, sp)
+	}
+	if r, ok := n.(*plan.Recursive); ok {
+		ids = append(slices.Clone(ids), r.ID)
 	}
 	ch := n.Children()
 	out := make([]plan.Node, len(ch))
 	for i, c := range ch {
-		out[i] = placeStep(c, id)
+		out[i] = placeStep(c, ids)
 	}
 	return plan.WithChildren(n, out)
 }

@@ -34,10 +34,8 @@ func (u *unnester) domain() plan.Node {
 
 // needs reports whether a plan's rows depend on the domain.
 func (u *unnester) needs(n plan.Node) bool {
-	if u.loop != 0 {
-		return readsLoop(n, u.loop)
-	}
-	return refersToLevel(n, 1) || slices.ContainsFunc(u.works, func(id int) bool { return readsLoop(n, id) })
+	own := u.loop != 0 && readsLoop(n, u.loop) || u.loop == 0 && refersToLevel(n, 1)
+	return own || slices.ContainsFunc(u.works, func(id int) bool { return readsLoop(n, id) })
 }
 
 // needsIn is needs for an expression.
