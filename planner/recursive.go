@@ -11,8 +11,9 @@ import (
 )
 
 // recursive binds a query of WITH RECURSIVE that reads itself; checkRecursion has
-// seen it. The types of the columns are those of the non-recursive term.
-func (b *binder) recursive(c *sql.CTE, outer *scope, env *cteEnv) (plan.Node, []plan.Column, error) {
+// seen it. The types of the columns are those of the non-recursive term. extra are the
+// columns that SEARCH and CYCLE have made.
+func (b *binder) recursive(c *sql.CTE, outer *scope, env *cteEnv, extra []string) (plan.Node, []plan.Column, error) {
 	q := c.Query.(*sql.Select)
 	if err := b.enter(q); err != nil {
 		return nil, nil, err
@@ -26,6 +27,22 @@ func (b *binder) recursive(c *sql.CTE, outer *scope, env *cteEnv) (plan.Node, []
 	if err != nil {
 		return nil, nil, err
 	}
+	if c.Search != nil || c.Cycle != nil {
+		named, err := b.cteColumns(c, base.cols)
+		if err != nil {
+			return nil, nil, err
+		}
+		c, extra, err := b.withPaths(c, named)
+		if err != nil {
+			return nil, nil, err
+		}
+		n, cols, err := b.recursive(c, outer, env, extra)
+		if err != nil {
+			return nil, nil, err
+		}
+		cols, err = b.cteColumns(c, cols)
+		return n, cols, err
+	}
 	cols := slices.Clone(base.cols)
 	for i := range cols {
 		cols[i].Typ = b.settleUnknown(cols[i].Typ)
@@ -36,7 +53,7 @@ func (b *binder) recursive(c *sql.CTE, outer *scope, env *cteEnv) (plan.Node, []
 	}
 	b.recursions++
 	work := &plan.WorkTable{ID: b.recursions, Name: c.Name, Out: named}
-	self := &cteEnv{next: env, cte: &cte{name: c.Name, node: work, cols: named, depth: outer.depth(), size: 1, rec: true}}
+	self := &cteEnv{next: env, cte: &cte{name: c.Name, node: work, cols: named, depth: outer.depth(), size: 1, rec: true, extra: len(extra)}}
 	step, err := b.setArm(q.Right, outer, self)
 	if err != nil {
 		return nil, nil, err

@@ -24,6 +24,9 @@ type cte struct {
 	depth int // of the scope its plan sees as level 1
 	size  int
 	rec   bool // recursive: its own query is being bound
+	// extra is how many of the last columns only SEARCH and CYCLE have made: the query
+	// itself can name them, but * does not mean them.
+	extra int
 	mute  bool // a data-modifying statement without RETURNING
 }
 
@@ -75,7 +78,9 @@ func (b *binder) withClause(w *sql.With, outer *scope, top bool) (*cteEnv, error
 		var n plan.Node
 		var cols []plan.Column
 		if recursive[c.Name] {
-			n, cols, err = b.recursive(c, outer, env)
+			n, cols, err = b.recursive(c, outer, env, nil)
+		} else if c.Search != nil || c.Cycle != nil {
+			return nil, b.errAt(c, pgerr.SyntaxError, "WITH query is not recursive")
 		} else {
 			// The definition sees what the query itself sees, and earlier definitions.
 			n, cols, err = b.query(q, under(outer, env), queryMode{})
@@ -203,6 +208,9 @@ func (b *binder) cteRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 			return nil, err
 		}
 		it.selfRef = c.rec
+		for i := len(it.cols) - c.extra; i < len(it.cols); i++ {
+			it.cols[i].system = true
+		}
 		return &fromPart{node: shiftOuter(c.node, outer.depth()-c.depth), items: []*rangeItem{it}}, nil
 	}
 	return nil, nil

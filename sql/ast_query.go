@@ -74,6 +74,26 @@ type CTE struct {
 	Columns []string
 	Query   Stmt
 	Hint    Materialize
+	Search  *Search // nil: none
+	Cycle   *Cycle  // nil: none
+}
+
+// Search is SEARCH DEPTH or BREADTH FIRST BY Columns SET Set.
+type Search struct {
+	At
+	Breadth bool
+	Columns []string
+	Set     string
+}
+
+// Cycle is CYCLE Columns SET Mark TO Value DEFAULT Default USING Path; the values are
+// constants, true and false where none are written.
+type Cycle struct {
+	At
+	Columns        []string
+	Mark           string
+	Value, Default Expr
+	Path           string
 }
 
 // GroupKind is the kind of an item of GROUP BY.

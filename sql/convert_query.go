@@ -93,8 +93,12 @@ func (c *converter) with(w *pg.WithClause) *With {
 		case pg.CTEMaterialize_CTEMaterializeNever:
 			cte.Hint = MaterializeNever
 		}
-		if e.SearchClause != nil || e.CycleClause != nil {
-			c.unsupported(cte.At, "SEARCH and CYCLE of a recursive query", "Keep the path in a column of the query.")
+		if s := e.SearchClause; s != nil {
+			cte.Search = &Search{At: c.at(s.Location), Breadth: s.SearchBreadthFirst, Columns: nodeStrings(s.SearchColList), Set: s.SearchSeqColumn}
+		}
+		if s := e.CycleClause; s != nil {
+			cte.Cycle = &Cycle{At: c.at(s.Location), Columns: nodeStrings(s.CycleColList), Mark: s.CycleMarkColumn,
+				Value: c.expr(s.CycleMarkValue), Default: c.expr(s.CycleMarkDefault), Path: s.CyclePathColumn}
 		}
 		cte.Query = c.stmt(e.Ctequery, cte.At)
 		out.CTEs = append(out.CTEs, cte)

@@ -96,8 +96,32 @@ func (f *formatter) with(w *With) {
 		f.w(" AS ", [...]string{"", "MATERIALIZED ", "NOT MATERIALIZED "}[c.Hint], "(")
 		f.stmt(c.Query)
 		f.w(")")
+		f.search(c.Search)
+		f.cycle(c.Cycle)
 	}
 	f.w(" ")
+}
+
+func (f *formatter) search(s *Search) {
+	if s == nil {
+		return
+	}
+	f.w(" SEARCH ", not(s.Breadth, "DEPTH", "BREADTH"), " FIRST BY ")
+	f.idents(s.Columns)
+	f.w(" SET ", QuoteIdent(s.Set))
+}
+
+func (f *formatter) cycle(c *Cycle) {
+	if c == nil {
+		return
+	}
+	f.w(" CYCLE ")
+	f.idents(c.Columns)
+	f.w(" SET ", QuoteIdent(c.Mark), " TO ")
+	f.expr(c.Value)
+	f.w(" DEFAULT ")
+	f.expr(c.Default)
+	f.w(" USING ", QuoteIdent(c.Path))
 }
 
 func (f *formatter) groupItems(items []GroupItem) {

@@ -15,8 +15,11 @@ func (g *gen) query(want []kind, depth int, outer *scope) (*node, []column) {
 		return g.withQuery(want, depth)
 	}
 	if depth > 0 && outer == nil && g.chance(3) {
-		if g.chance(40) {
+		switch c := g.r.IntN(10); {
+		case c < 4:
 			return g.reachQuery(want, depth)
+		case c < 6:
+			return g.nestedRecursion(want, depth)
 		}
 		return g.recursiveQuery(want, depth)
 	}
@@ -59,46 +62,6 @@ func (g *gen) withQuery(want []kind, depth int) (*node, []column) {
 	main, out := g.query(want, depth-1, nil)
 	g.relations = kept
 	return typed(kQuery, "WITH @\n(@)", list("", ",\n", len(ctes), ctes), main), out
-}
-
-// recursiveQuery counts up from the rows of a query.
-func (g *gen) recursiveQuery(want []kind, depth int) (*node, []column) {
-	name, a := g.alias("w"), g.alias("x")
-	base, _ := g.query([]kind{kInt, kText}, depth-1, nil)
-	cols := []column{{name: "c1", kind: kInt}, {name: "c2", kind: kText}}
-	s := &scope{cols: qualified(a, cols)}
-	step := typed(kFrom, name+" AS "+a)
-	union := pick(g, []string{"UNION", "UNION", "UNION ALL"})
-	if union == "UNION" && g.chance(60) { // else rows would multiply at every step
-		right, rcols := g.fromItem(0)
-		step = seq("@ JOIN @ ON @", step, right, g.joinCondition(s.cols, rcols))
-		s.cols = append(s.cols, rcols...)
-	}
-	kept := g.relations
-	g.relations = append(g.relations[:len(g.relations):len(g.relations)], relation{name, cols}, relation{name, cols})
-	main, out := g.selectQuery(want, depth-1, nil)
-	g.relations = kept
-	return typed(kQuery, "WITH RECURSIVE "+name+"(c1, c2) AS (SELECT abs(c1) % 4, c2::text FROM (@) AS base\n"+union+"\nSELECT "+a+".c1 + 1, left(@, 6) FROM @ WHERE "+a+".c1 < 4)\n@",
-		base, g.expr(&scope{cols: s.cols}, kText, 0), step, main), out
-}
-
-// reachQuery finds what can be reached from the rows of a query over the pairs of
-// another one: few values, so that there are cycles and many ways to a row.
-func (g *gen) reachQuery(want []kind, depth int) (*node, []column) {
-	name, a, e := g.alias("w"), g.alias("x"), g.alias("x")
-	base, _ := g.query([]kind{kInt, kInt}, depth-1, nil)
-	edges, _ := g.query([]kind{kInt, kInt}, 0, nil)
-	kept := g.relations
-	cols := []column{{name: "c1", kind: kInt}, {name: "c2", kind: kInt}}
-	g.relations = append(g.relations[:len(g.relations):len(g.relations)], relation{name, cols}, relation{name, cols}, relation{name, cols})
-	main, out := g.selectQuery(want, depth-1, nil)
-	g.relations = kept
-	filter := text("")
-	if g.chance(30) {
-		filter = opt(" WHERE @", g.expr(&scope{cols: append(qualified(a, cols), qualified(e, cols)...)}, kBool, 1))
-	}
-	return typed(kQuery, "WITH RECURSIVE "+name+"(c1, c2) AS (SELECT c1 % 5, c2 % 5 FROM (@) AS base\nUNION\nSELECT "+a+".c1, "+e+".c2 % 5 FROM "+name+" AS "+a+
-		" JOIN (@) AS "+e+" ON "+e+".c1 % 5 = "+a+".c2@)\n@", base, edges, filter, main), out
 }
 
 func (g *gen) selectQuery(want []kind, depth int, outer *scope) (*node, []column) {
