@@ -280,8 +280,8 @@ func (b *binder) pullLateral(a *plan.Apply, core plan.Node, exprs, residual []ex
 		}
 		return p
 	}
-	if outerUse {
-		return nil
+	if outerUse || !b.stream && slices.ContainsFunc(exprs, failsOnData) {
+		return nil // computed below the join, they would be for rows without a partner too
 	}
 	// The right side keeps its core's columns for the condition, then the outputs.
 	sub := &plan.Project{Input: core, Exprs: append(identity(core), exprs...), Out: slices.Clone(core.Schema())}
@@ -378,7 +378,7 @@ func (b *binder) scalarAggregate(a *plan.Apply, exprs []expr.Expr, agg *plan.Agg
 // groupsFor aggregates for every value of the domain cols that has rows: the domain,
 // then the aggregates. It returns nil if the input cannot be unnested.
 func (b *binder) groupsFor(a *plan.Apply, agg *plan.Aggregate, cols []int) plan.Node {
-	u := &unnester{b: b, cols: cols, left: a.Left, careful: smallAndMayFail(a.Right)}
+	u := &unnester{b: b, cols: cols, left: a.Left, careful: b.mustKeepTo(a.Right)}
 	in, ok := u.unnest(agg.Input)
 	if !ok {
 		return nil
@@ -421,7 +421,7 @@ func (b *binder) domainJoin(a *plan.Apply, texts []int) plan.Node {
 		return nil
 	}
 	cols := append(outerColumns(a.Right), texts...)
-	u := &unnester{b: b, cols: cols, left: a.Left, careful: smallAndMayFail(a.Right)}
+	u := &unnester{b: b, cols: cols, left: a.Left, careful: b.mustKeepTo(a.Right)}
 	right, ok := u.unnest(a.Right)
 	if !ok {
 		return nil
@@ -452,21 +452,16 @@ func (b *binder) domainJoin(a *plan.Apply, texts []int) plan.Node {
 	return narrowTo(join, len(a.Schema()))
 }
 
-// smallAndMayFail: a subquery over catalog tables in which something may fail. It is
-// computed for the rows around it only, as PostgreSQL does, since clients ask for
-// what they do not need; over stored relations that would cost too much.
-func smallAndMayFail(n plan.Node) bool {
-	fails, scans, others := false, 0, 0
+// mustKeepTo: nothing of the subquery may be computed for values that no row around
+// has, since it may fail for them, as it does not on PostgreSQL. A view leaves out
+// rows that fail, and no row asks for those; there the domain costs too much.
+func (b *binder) mustKeepTo(n plan.Node) bool {
+	fails := false
 	plan.Walk(n, func(x plan.Node) bool {
-		if s, ok := x.(*plan.Scan); ok {
-			if scans++; s.Kind != plan.RelVirtual {
-				others++
-			}
-		}
-		plan.EachExpr(x, func(e expr.Expr) { fails = fails || mayFail(e) })
-		return true
+		plan.EachExpr(x, func(e expr.Expr) { fails = fails || failsOnData(e) })
+		return !fails
 	})
-	return fails && scans > 0 && others == 0
+	return fails && !b.stream
 }
 
 // outerColumns lists the columns of the row around that a plan refers to.

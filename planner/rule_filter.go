@@ -210,6 +210,29 @@ func mayFail(e expr.Expr) bool {
 	return found
 }
 
+// failsOnData is mayFail without sums and products and conversions of numbers, which
+// fail only where a number gets too large.
+func failsOnData(e expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(x expr.Expr) bool {
+		switch x := x.(type) {
+		case *expr.Call:
+			switch x.Fn.Name {
+			case "+", "-", "*", "abs":
+			default:
+				found = found || x.MayFail()
+			}
+		case *expr.AnyAll:
+			found = found || x.Op.MayFail
+		case *expr.Cast:
+			numbers := x.Arg.Type().Category() == 'N' && x.To.Category() == 'N'
+			found = found || !numbers && castMayFail(x)
+		}
+		return !found
+	})
+	return found
+}
+
 // castMayFail: conversions to a wider number, to text, and between the string
 // types without a length never fail.
 func castMayFail(c *expr.Cast) bool {
