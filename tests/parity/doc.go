@@ -6,6 +6,8 @@
 // random among NULL, ordinary values and the ends of the type's range.
 // TestErrors reads errors.sql, a list of wrong statements of every kind, and
 // errors_known.txt, which lists the ones whose errors differ with the reason.
+// TestPrivileges runs privileges.sql, statements of every kind as roles that may and
+// may not run them, and privileges_own.txt, those that PostgreSQL does not have.
 //
 // Differences that are meant are listed in this package, each with its reason;
 // everything else is a failure. PARITY_SEED makes other statements,
