@@ -32,24 +32,37 @@ func readClocks(n plan.Node) plan.Node {
 	})
 }
 
-// clockFilter joins with a Clock by the conditions that speak of the time.
+// clockFilter joins with a Clock by the conditions that speak of the time. As a
+// Clock is one row, each comparison by order can have one of its own, by which the
+// rows are then ordered (see newThreshold).
 func clockFilter(in plan.Node, cond expr.Expr) plan.Node {
-	var plain, timed []expr.Expr
+	var plain, ordered, timed []expr.Expr
 	for _, c := range plan.Conjuncts(cond) {
-		if readsClock(c) {
-			timed = append(timed, c)
-		} else {
+		switch {
+		case !readsClock(c):
 			plain = append(plain, c)
+		case isOrder(c):
+			ordered = append(ordered, c)
+		default:
+			timed = append(timed, c)
 		}
 	}
 	in = withFilter(in, plain)
-	if timed == nil {
-		return in
+	for _, c := range ordered {
+		in = joinClock(in, []expr.Expr{c})
 	}
+	if timed != nil {
+		in = joinClock(in, timed)
+	}
+	return in
+}
+
+// joinClock keeps the rows of in that fulfil conditions on the time.
+func joinClock(in plan.Node, conds []expr.Expr) plan.Node {
 	width := len(in.Schema())
 	t := clockTerms{base: width}
-	timed = t.replace(timed)
-	return narrowTo(&plan.Join{Kind: plan.Inner, Left: in, Right: t.clock(), Residual: and(timed)}, width)
+	conds = t.replace(conds)
+	return narrowTo(&plan.Join{Kind: plan.Inner, Left: in, Right: t.clock(), Residual: and(conds)}, width)
 }
 
 // clockInput joins in with the Clock that the expressions over it need, if any.

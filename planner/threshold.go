@@ -48,6 +48,15 @@ func newThreshold(j *plan.Join, need []int) (t *plan.Threshold, at int) {
 
 var orderOps = map[string]plan.OrderOp{"<": plan.Less, "<=": plan.LessEqual, ">": plan.Greater, ">=": plan.GreaterEqual}
 
+// isOrder: the condition is one comparison by order.
+func isOrder(e expr.Expr) bool {
+	c, ok := e.(*expr.Call)
+	if ok {
+		_, ok = orderOps[c.Fn.Name]
+	}
+	return ok
+}
+
 // thresholdOf makes a threshold whose comparison is of columns.
 func thresholdOf(in plan.Node, e expr.Expr, op plan.OrderOp, bound plan.Node, limit expr.Expr) *plan.Threshold {
 	t := &plan.Threshold{Op: op}

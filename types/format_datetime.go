@@ -53,10 +53,11 @@ next:
 	for f != "" {
 		up := strings.ToUpper(f)
 		switch {
-		case strings.HasPrefix(up, "FM"):
+		case strings.HasPrefix(up, "FM") && isPattern(f[:2], "FM"):
 			fill, f = true, f[2:]
 			continue
-		case strings.HasPrefix(up, "FX") || strings.HasPrefix(up, "TM") && len(f) > 2 && strings.ContainsAny(up[2:3], "DM"):
+		case strings.HasPrefix(up, "FX") && isPattern(f[:2], "FX"),
+			strings.HasPrefix(up, "TM") && isPattern(f[:2], "TM") && len(f) > 2 && strings.ContainsAny(up[2:3], "DM"):
 			f = f[2:]
 			continue
 		case f[0] == '"':
@@ -77,10 +78,10 @@ next:
 			continue
 		}
 		for _, p := range dtPatterns {
-			if strings.HasPrefix(up, p) {
+			if strings.HasPrefix(up, p) && isPattern(f[:len(p)], p) {
 				n := fmtNode{pat: p, fill: fill, style: letterStyle(f[:len(p)])}
 				fill, f = false, f[len(p):]
-				if len(f) > 1 && strings.EqualFold(f[:2], "th") {
+				if len(f) > 1 && (f[:2] == "TH" || f[:2] == "th") {
 					n.th, f = f[0], f[2:]
 				}
 				out = append(out, n)
@@ -91,6 +92,26 @@ next:
 		f = f[1:]
 	}
 	return out
+}
+
+// isNumber reports whether the pattern gives a number, which alone has an ordinal
+// suffix; behind others it is swallowed.
+func (n *fmtNode) isNumber() bool {
+	switch n.pat {
+	case "MONTH", "MON", "DAY", "DY", "A.M.", "P.M.", "AM", "PM", "B.C.", "A.D.", "BC", "AD", "RM", "TZH", "TZM", "TZ", "OF":
+		return false
+	}
+	return true
+}
+
+// isPattern reports whether s, which is p but for its letters' case, is written as
+// patterns are: all in capitals, all in small letters, or, of names, as a name.
+func isPattern(s, p string) bool {
+	switch s {
+	case p, strings.ToLower(p), "Month", "Mon", "Day", "Dy":
+		return true
+	}
+	return false
 }
 
 func letterStyle(s string) byte {
@@ -169,7 +190,7 @@ func (c *dtClock) format(dst []byte, f string) ([]byte, error) {
 		if dst, err = c.field(dst, n); err != nil {
 			return dst, err
 		}
-		if n.th != 0 && len(dst) > start {
+		if n.th != 0 && n.isNumber() && len(dst) > start {
 			dst = append(dst, ordinal(dst[start:], n.th == 'T')...)
 		}
 	}

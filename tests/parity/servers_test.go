@@ -29,7 +29,12 @@ func newPair(t *testing.T) *pair {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { p.Stop() })
-		pgDSN = p.DSN("postgres")
+		// Of the name that StreamDB's has, for messages that name it.
+		admin := connect(t, p.DSN("postgres"))
+		if a := ask(admin, "CREATE DATABASE streamdb"); a.err != nil {
+			t.Fatal(a.text(false))
+		}
+		pgDSN = p.DSN("streamdb")
 	}
 	if sdbDSN == "" {
 		bin, err := serverproc.Build(t.TempDir())
