@@ -80,13 +80,14 @@ func (f *fork) copy(sn *state.Snapshot) error {
 		return err
 	}
 	err := f.image.Each(func(op, vnode int, key, val []byte) error {
-		for _, to := range f.keep.ops[opAddr{op >> 24, op & 0xffff}] {
-			id := opID(to.frag, op>>16&0xff, to.no)
+		frag, inst, no := splitOpID(op)
+		for _, to := range f.keep.ops[opAddr{frag, no}] {
+			id := opID(to.frag, inst, to.no)
 			if writers[id] == nil {
 				writers[id] = d.Writer(id)
 			}
 			writers[id].Put(vnode, key, val)
-			if err := tasks[id&^0xffff].tree.Load(to.no, key, val); err != nil {
+			if err := tasks[opID(to.frag, inst, 0)].tree.Load(to.no, key, val); err != nil {
 				return err
 			}
 			bytes += len(key) + len(val)

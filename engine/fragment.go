@@ -91,7 +91,7 @@ func scans(n plan.Node, f func(*plan.Scan)) {
 
 // stateFormat is the version of how operators write their state. It grows when
 // the state of one version cannot be read by the next.
-const stateFormat = 2
+const stateFormat = 3
 
 // fingerprint identifies the operators of a plan and how they are spread. State
 // written by one plan must not be loaded into another. The root's own line is

@@ -114,8 +114,43 @@ type contribution struct {
 	sink  *state.SinkBatch
 }
 
-// opID makes the state identity of an operator: fragment, instance, operator.
-func opID(frag, inst, op int) int { return frag<<24 | inst<<16 | op }
+// The state identity of an operator has 32 bits: its fragment, its instance, and
+// its number in the tree.
+const (
+	maxOperators = 1 << 13 // of a fragment
+	maxInstances = 1 << 8
+	maxFragments = 1 << 11
+)
+
+func opID(frag, inst, op int) int { return (frag*maxInstances+inst)*maxOperators + op }
+
+func splitOpID(id int) (frag, inst, op int) {
+	task := id / maxOperators
+	return task / maxInstances, task % maxInstances, id % maxOperators
+}
+
+// checkSize refuses plans that the identities have no room for.
+func (j *job) checkSize() error {
+	too := func(n, max int, what string) error {
+		if n <= max {
+			return nil
+		}
+		return pgerr.New(pgerr.StatementTooComplex, "the query is too complex: its dataflow has %d %s, and at most %d are possible", n, what, max).
+			WithHint("Put parts of it into materialized views of their own.")
+	}
+	if err := too(len(j.frags), maxFragments, "fragments"); err != nil {
+		return err
+	}
+	for _, t := range j.tasks {
+		if err := too(t.tree.Operators(), maxOperators, "operators in one fragment"); err != nil {
+			return err
+		}
+		if err := too(t.inst+1, maxInstances, "instances of a fragment"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // name names the job in logs and error tables. It changes when its object is
 // renamed, with the graph at rest.
@@ -158,6 +193,10 @@ func (e *Engine) newJob(id uint32, name string, root plan.Node, par int, s *expr
 			byFrag[f] = append(byFrag[f], t)
 			j.tasks = append(j.tasks, t)
 		}
+	}
+	if err := j.checkSize(); err != nil {
+		cancel()
+		return nil, err
 	}
 	for _, f := range j.frags {
 		for _, fd := range f.feeds {
@@ -535,11 +574,12 @@ func (j *job) load(st *state.Store) error {
 	}
 	defer j.measure()
 	return st.LoadJob(j.store, func(op, _ int, key, val []byte) error {
-		t := byOp[op&^0xffff]
+		frag, inst, no := splitOpID(op)
+		t := byOp[opID(frag, inst, 0)]
 		if t == nil {
-			return fmt.Errorf("state of job %s names operator %#x, which its plan does not have", j.name(), op)
+			return fmt.Errorf("state of job %s names operator %d.%d.%d, which its plan does not have", j.name(), frag, inst, no)
 		}
-		return t.tree.Load(op&0xffff, key, val)
+		return t.tree.Load(no, key, val)
 	})
 }
 
