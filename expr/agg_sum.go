@@ -69,10 +69,17 @@ func (a *decimalSum) Add(_ *Ctx, args []vec.Vector, i int, w int64) error {
 	return nil
 }
 
-// empty forgets the scale of sums of nothing.
+// empty forgets the scale of sums of nothing. That no value is left does not make
+// them 0: within an epoch a value may be taken away before it is added.
 func (a *decimalSum) empty() {
-	if len(a.scales) == 0 {
-		a.sum, a.squares, a.small = types.Decimal{}, types.Decimal{}, 0
+	if len(a.scales) > 0 {
+		return
+	}
+	if a.sum.Sign() == 0 {
+		a.sum = types.Decimal{}
+	}
+	if a.squares.Sign() == 0 {
+		a.squares = types.Decimal{}
 	}
 }
 

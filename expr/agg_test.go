@@ -174,6 +174,11 @@ func TestAggregates(t *testing.T) {
 					t.Errorf("emptied state keeps %q=%x", sub, val)
 				}
 			})
+			anyOrder(t, impl.Acc, in, c.Rows, func(a Acc) {
+				if got := result(t, a, call.Typ); got != k.want {
+					t.Errorf("with changes in another order: %s, want %s", got, k.want)
+				}
+			})
 			app := call.Make(c.Types(), true).Acc()
 			for i := range c.Rows {
 				if err := app.Add(&Ctx{}, in, i, 1); err != nil {
@@ -184,6 +189,31 @@ func TestAggregates(t *testing.T) {
 				t.Errorf("append-only: %s, want %s", got, k.want)
 			}
 		})
+	}
+}
+
+// anyOrder gives every row once in the end, by changes in which a row may be taken
+// away before it is added, and fewer rows than none be left in between.
+func anyOrder(t *testing.T, acc func() Acc, in []vec.Vector, rows int, check func(Acc)) {
+	t.Helper()
+	var changes []int // row+1, or its negative to take it away
+	for i := range rows {
+		changes = append(changes, i+1, -i-1, i+1, -i-1, i+1)
+	}
+	r := rand.New(rand.NewPCG(7, uint64(rows)))
+	for range 30 {
+		r.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
+		a := acc()
+		for _, ch := range changes {
+			w := int64(1)
+			if ch < 0 {
+				ch, w = -ch, -1
+			}
+			if err := a.Add(&Ctx{}, in, ch-1, w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(a)
 	}
 }
 
