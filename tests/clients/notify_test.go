@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"context"
 	"strconv"
 	"testing"
 
@@ -13,15 +12,7 @@ import (
 func TestNotify(t *testing.T) {
 	dsn := startServer(t)
 	ctx := t.Context()
-	var conns [2]*pgx.Conn
-	for i := range conns {
-		conn, err := pgx.Connect(ctx, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
-		conns[i] = conn
-	}
+	conns := twoConns(t, dsn)
 	exec := func(c *pgx.Conn, text string, args ...any) {
 		t.Helper()
 		if _, err := c.Exec(ctx, text, args...); err != nil {

@@ -91,6 +91,20 @@ func refreshByTrigger(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
+// twoConns opens two connections, which the end of the test closes.
+func twoConns(t *testing.T, dsn string) (conns [2]*pgx.Conn) {
+	t.Helper()
+	for i := range conns {
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close(context.Background()) })
+		conns[i] = conn
+	}
+	return conns
+}
+
 // psql runs commands with psql and returns what it printed.
 func psql(t *testing.T, dsn string, args ...string) (string, error) {
 	t.Helper()

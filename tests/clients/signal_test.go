@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -13,15 +12,7 @@ import (
 func TestSignals(t *testing.T) {
 	dsn := startServer(t)
 	ctx := t.Context()
-	var conns [2]*pgx.Conn
-	for i := range conns {
-		conn, err := pgx.Connect(ctx, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
-		conns[i] = conn
-	}
+	conns := twoConns(t, dsn)
 	pid := conns[1].PgConn().PID()
 	for _, c := range []struct{ function, code string }{{"pg_cancel_backend", "57014"}, {"pg_terminate_backend", "57P01"}} {
 		ended := make(chan error, 1)
