@@ -415,7 +415,7 @@ func (t *tx) publish() {
 		if tj.entry != nil {
 			j.sink.add(tj.entry, s.opt.SegmentBytes)
 		}
-		s.removeLater(j, tj.gone)
+		s.dropFiles(j, tj.gone)
 		s.maybeFold(j)
 	}
 	s.epochMu.Lock()

@@ -48,13 +48,12 @@ func (s *Store) fold(j *job) error {
 	case <-s.stop:
 		return errStopped
 	}
-	j.files.RLock()
 	v, err := s.foldView(j)
-	var base fileRef
-	if err == nil {
-		base, err = s.writeBase(v)
+	if err != nil {
+		return err
 	}
-	j.files.RUnlock()
+	base, err := s.writeBase(v)
+	s.releaseFiles(j, v.files)
 	if err != nil {
 		if base.no != 0 {
 			_ = s.fs.Remove(s.path(logDir, logName("job", j.id, base.no, ".base")))
@@ -66,7 +65,7 @@ func (s *Store) fold(j *job) error {
 	if err != nil {
 		return err
 	}
-	s.removeLater(j, gone)
+	s.dropFiles(j, gone)
 	return nil
 }
 
@@ -211,23 +210,4 @@ func missing(names, keep []string) []string {
 		}
 	}
 	return out
-}
-
-// removeLater deletes files that no commit names any more, once nobody reads
-// them.
-func (s *Store) removeLater(j *job, names []string) {
-	if len(names) == 0 {
-		return
-	}
-	s.folds.Go(func() {
-		s.exporting.RLock()
-		defer s.exporting.RUnlock()
-		j.files.Lock()
-		defer j.files.Unlock()
-		for _, n := range names {
-			if err := s.fs.Remove(s.path(logDir, n)); err != nil {
-				s.log.Warn("could not remove a file; the next start will", "file", n, "err", err)
-			}
-		}
-	})
 }

@@ -18,18 +18,16 @@ type JobImage struct {
 }
 
 // JobImage takes an image of a job's operator state, which costs little. It must be
-// closed; until then LoadJob of the same job may wait, in this goroutine for ever.
+// closed, before the store.
 func (s *Store) JobImage(id JobID) (*JobImage, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
 	defer s.end()
 	j := s.job(id)
-	j.files.RLock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v := &logView{id: id, desc: j.desc.clone(), epoch: j.epoch, dropped: j.dropped}
-	return &JobImage{s: s, j: j, v: v, sn: s.db.NewSnapshot()}, nil
+	return &JobImage{s: s, j: j, v: j.heldView(), sn: s.db.NewSnapshot()}, nil
 }
 
 // Each calls f once for every entry, in no order. Slices are borrowed.
@@ -46,12 +44,15 @@ func (m *JobImage) Each(f func(op int, vnode int, key, val []byte) error) error 
 	return err
 }
 
-// Close lets the image go.
+// Close lets the image go. A second call does nothing.
 func (m *JobImage) Close() error {
 	var err error
 	m.close.Do(func() {
-		m.j.files.RUnlock()
 		err = fileError(m.sn.Close(), "could not close an image of operator state")
+		if m.s.begin() == nil {
+			m.s.releaseFiles(m.j, m.v.files)
+			m.s.end()
+		}
 	})
 	return err
 }

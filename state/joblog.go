@@ -27,9 +27,7 @@ type job struct {
 	foldFrom int64 // size of the log from which on a failed fold is tried again
 	dropped  int   // counts drops, so that a fold notices one
 
-	// files is held for reading while log files are read, for writing while
-	// files that nothing names any more are deleted.
-	files sync.RWMutex
+	files logFiles
 
 	sink sinkState
 }

@@ -25,12 +25,11 @@ func (s *Store) LoadJob(id JobID, f func(op int, vnode int, key, val []byte) err
 	}
 	defer s.end()
 	j := s.job(id)
-	j.files.RLock()
-	defer j.files.RUnlock()
 	v, err := s.logView(j)
 	if err != nil {
 		return err
 	}
+	defer s.releaseFiles(j, v.files)
 	u, err := s.walk(v, f)
 	if err != nil {
 		return err
@@ -43,13 +42,14 @@ func (s *Store) LoadJob(id JobID, f func(op int, vnode int, key, val []byte) err
 	return nil
 }
 
-// logView is a job's log at one moment.
+// logView is a job's log at one moment. Its files are held until releaseFiles.
 type logView struct {
 	id     JobID
 	desc   logDesc
 	inline []byte // records of all inline deltas, in order
 	epoch  types.Epoch
 	usage  usage
+	files  []string // names
 
 	dropped int // value of the job's counter
 }
@@ -62,13 +62,24 @@ func (s *Store) logView(j *job) (*logView, error) {
 
 // lockedView is logView for holders of the job's lock.
 func (s *Store) lockedView(j *job) (*logView, error) {
-	v := &logView{id: j.id, desc: j.desc.clone(), epoch: j.epoch, usage: j.usage, dropped: j.dropped}
+	v := j.heldView()
 	if j.inline == 0 {
 		return v, nil
 	}
 	var err error
-	v.inline, err = inlineRecords(s.db, j.id)
-	return v, err
+	if v.inline, err = inlineRecords(s.db, j.id); err != nil {
+		s.releaseFiles(j, v.files)
+		return nil, err
+	}
+	return v, nil
+}
+
+// heldView is a view without the inline deltas. The job's lock is held.
+func (j *job) heldView() *logView {
+	v := &logView{id: j.id, desc: j.desc.clone(), epoch: j.epoch, usage: j.usage, dropped: j.dropped}
+	v.files = v.desc.names(j.id)
+	j.files.hold(v.files)
+	return v
 }
 
 // inlineRecords returns the records of a job's inline deltas, in order.

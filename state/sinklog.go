@@ -189,7 +189,10 @@ func (l *SinkLog) Next(after types.Epoch) (*SinkEpoch, error) {
 		return nil, nil
 	}
 	e := k.pending[i].epoch
+	file := appendSeg(nil, l.j.id, k.pending[i].at.no)
+	l.j.files.hold(file)
 	k.mu.Unlock()
+	defer l.s.releaseFiles(l.j, file)
 	val, closer, err := l.s.db.Get(epochKey(sysSink, l.j.id, e))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil // truncated or dropped meanwhile
@@ -220,8 +223,6 @@ func (l *SinkLog) read(e types.Epoch, val []byte) (*SinkEpoch, error) {
 }
 
 func (l *SinkLog) readSegment(x extent, crc uint32) ([]byte, error) {
-	l.j.files.RLock()
-	defer l.j.files.RUnlock()
 	path := l.s.path(logDir, logName("sink", l.j.id, x.no, ".seg"))
 	f, err := l.s.fs.Open(path)
 	if err != nil {
@@ -305,7 +306,7 @@ func (l *SinkLog) Truncate(upTo types.Epoch) error {
 	n := sort.Search(len(k.pending), func(i int) bool { return k.pending[i].epoch > last })
 	k.pending = k.pending[n:]
 	k.mu.Unlock()
-	l.s.removeLater(l.j, names)
+	l.s.dropFiles(l.j, names)
 	return nil
 }
 
