@@ -3,15 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
+	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -32,37 +33,18 @@ type sqlBench struct {
 	runs    int
 	batches int
 	part    float64
+	json    bool
 	pair    *tpch.Pair
 	eng     *engine.Engine
 	local   *engine.Local
-	pg      pgCPU
-	wrong   int
+	// bare is a connection to a second engine, which has the tables and never a view.
+	bare   *pgconn.PgConn
+	pg     pgCPU
+	failed int // queries that could not be run, or whose results differ
 }
 
-// oneOff are the medians of a query's runs, in ms.
-type oneOff struct {
-	Query    string  `json:"query"`
-	Rows     int     `json:"rows"`
-	Plan     float64 `json:"plan_ms"`
-	Ours     float64 `json:"streamdb_ms"`
-	OursCPU  float64 `json:"streamdb_cpu_ms"`
-	Theirs   float64 `json:"postgresql_ms"`
-	TheirCPU float64 `json:"postgresql_cpu_ms"`
-	Wrong    string  `json:"difference,omitempty"`
-}
-
-// upkeep is what keeping a query as a view costs, in ms for each batch of changes.
-type upkeep struct {
-	Query      string  `json:"query"`
-	Changes    int     `json:"changed_rows"` // of all batches
-	Ours       float64 `json:"streamdb_ms"`
-	OursCPU    float64 `json:"streamdb_cpu_ms"`
-	Refresh    float64 `json:"refresh_ms"`
-	RefreshCPU float64 `json:"refresh_cpu_ms"`
-	Recompute  float64 `json:"recompute_ms"`
-	StateMB    float64 `json:"state_mb"`
-	Wrong      string  `json:"difference,omitempty"`
-}
+// slowQuery is what a query of PostgreSQL takes, in ms, to be run once only.
+const slowQuery = 5000
 
 func benchSQL(args []string) error {
 	f := flag.NewFlagSet("streamdb bench sql", flag.ContinueOnError)
@@ -70,17 +52,17 @@ func benchSQL(args []string) error {
 	seed := f.Uint64("seed", 1, "of the data")
 	query := f.String("query", "all", "queries, comma separated (q1,q5), or all")
 	mode := f.String("mode", "both", "oneoff, views or both")
-	runs := f.Int("runs", 5, "measured runs of a query; the median counts")
+	runs := f.Int("runs", 5, "measured runs of a query; the median counts. What takes PostgreSQL more than 5 s is measured once")
 	part := f.Float64("changes", 0.01, "share of the rows that change under a view")
 	shared := f.String("shared", "auto", "shared_arrangements of the views: auto, on or off")
 	batches := f.Int("batches", 10, "transactions that the changes come in; the smaller they are, the more the fixed cost of a commit counts")
-	format := f.String("format", "text", "text or json")
+	format := f.String("format", "text", "text, or json: a line for each query")
 	profile := f.String("cpuprofile", "", "`file` for a CPU profile of the measured part")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	tuneRuntime()
-	b := &sqlBench{data: tpchdata.New(*scale, *seed), runs: *runs, batches: *batches, part: *part}
+	b := &sqlBench{data: tpchdata.New(*scale, *seed), runs: max(*runs, 1), batches: max(*batches, 1), part: *part, json: *format == "json"}
 	for _, q := range b.data.Queries() {
 		if *query == "all" || slices.Contains(strings.Split(*query, ","), q.Name) {
 			b.queries = append(b.queries, q)
@@ -89,12 +71,16 @@ func benchSQL(args []string) error {
 	if len(b.queries) == 0 {
 		return fmt.Errorf("no query of q1 to q22 is named %q", *query)
 	}
-	stop, err := b.open()
+	// The first signal ends the run with the means of what has been measured.
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	context.AfterFunc(ctx, cancel)
+	stop, err := b.open(ctx, *mode != "oneoff")
 	if err != nil {
 		return err
 	}
 	defer stop()
-	if err := tpch.Exec(context.Background(), b.pair.Stream, "SET shared_arrangements = '"+strings.ReplaceAll(*shared, "'", "''")+"'"); err != nil {
+	if err := tpch.Exec(ctx, b.pair.Stream, "SET shared_arrangements = '"+strings.ReplaceAll(*shared, "'", "''")+"'"); err != nil {
 		return err
 	}
 	stopProfile, err := startProfile(*profile)
@@ -102,37 +88,25 @@ func benchSQL(args []string) error {
 		return err
 	}
 	defer stopProfile()
-	return b.run(*mode, *format == "json")
-}
-
-func (b *sqlBench) run(mode string, asJSON bool) error {
-	ctx := context.Background()
-	var out struct {
-		OneOff []oneOff `json:"one_off,omitempty"`
-		Views  []upkeep `json:"views,omitempty"`
+	if *mode != "views" {
+		b.oneOffs(ctx)
 	}
-	var err error
-	if mode != "views" {
-		if out.OneOff, err = b.oneOffs(ctx, asJSON); err != nil {
+	if *mode != "oneoff" && ctx.Err() == nil {
+		if err := b.views(ctx); err != nil {
 			return err
 		}
 	}
-	if mode != "oneoff" {
-		if out.Views, err = b.views(ctx, asJSON); err != nil {
-			return err
-		}
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case b.failed > 0:
+		return fmt.Errorf("%d queries failed or differ from PostgreSQL's results", b.failed)
 	}
-	if asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(out)
-	}
-	if err == nil && b.wrong > 0 {
-		err = fmt.Errorf("%d results differ from PostgreSQL's", b.wrong)
-	}
-	return err
+	return nil
 }
 
-// open starts both servers and loads the data.
-func (b *sqlBench) open() (stop func(), err error) {
+// open starts the servers and loads the data.
+func (b *sqlBench) open(ctx context.Context, bare bool) (stop func(), err error) {
 	var closers []func()
 	stop = func() {
 		for i := len(closers) - 1; i >= 0; i-- {
@@ -144,153 +118,80 @@ func (b *sqlBench) open() (stop func(), err error) {
 			stop()
 		}
 	}()
-	dir, err := os.MkdirTemp("", "streamdb-bench-")
+	eng, addr, end, err := serveBench()
 	if err != nil {
 		return nil, err
 	}
-	closers = append(closers, func() { os.RemoveAll(dir) })
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	eng, err := engine.Open(engine.Config{Dir: dir, BarrierInterval: time.Second, Connectors: registry.All(), Log: log, Version: version})
-	if err != nil {
-		return nil, err
-	}
-	closers = append(closers, func() { eng.Close() })
+	closers = append(closers, end)
 	b.eng = eng
-	srv := wire.NewServer(eng, wire.Config{MaxConnections: 10, Log: log})
-	l, err := srv.Listen("127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	go srv.Serve(l)
 	pg, err := serverproc.StartPostgres("shared_buffers=1GB", "work_mem=64MB", "autovacuum=off", "max_wal_size=4GB")
 	if err != nil {
 		return nil, err
 	}
 	closers = append(closers, func() { pg.Stop() })
-	ctx := context.Background()
-	b.pair, err = tpch.Connect(ctx, "postgres://streamdb@"+l.Addr().String()+"/streamdb?sslmode=disable", pg.DSN("postgres"))
-	if err != nil {
+	dsn := func(addr string) string { return "postgres://streamdb@" + addr + "/streamdb?sslmode=disable" }
+	if b.pair, err = tpch.Connect(ctx, dsn(addr), pg.DSN("postgres")); err != nil {
 		return nil, err
 	}
-	closers = append(closers, func() {
-		b.pair.Close(ctx)
-		c, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		srv.Shutdown(c)
-	})
+	closers = append(closers, func() { b.pair.Close(context.Background()) })
 	if b.local, err = eng.OpenLocal(); err != nil {
 		return nil, err
 	}
 	closers = append(closers, b.local.Close)
 	b.pg = pgCPU{server: pg.Pid(), backend: int(b.pair.Postgres.PID())}
-	return stop, b.pair.Load(ctx, b.data)
-}
-
-// oneOffs runs each query in turn on either server.
-func (b *sqlBench) oneOffs(ctx context.Context, quiet bool) ([]oneOff, error) {
-	var out []oneOff
-	say(quiet, "%-5s %6s %9s %12s %12s %12s %12s %7s\n", "query", "rows", "plan ms", "StreamDB ms", "CPU ms", "PostgreSQL", "CPU ms", "ratio")
-	for _, q := range b.queries {
-		r := oneOff{Query: q.Name}
-		var err error
-		if r.Rows, err = b.pair.Compare(ctx, q.SQL, q.SQL); err != nil { // warms both, too
-			r.Wrong, b.wrong = err.Error(), b.wrong+1
-		}
-		var plan, ours, oursCPU, theirs, theirCPU []float64
-		for range b.runs {
-			plan = append(plan, elapsed(func() { _, err = b.local.Exec(ctx, "EXPLAIN "+q.SQL) }))
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", q.Name, err)
-			}
-			t, cpu, err := timed(ctx, b.pair.Stream, q.SQL, cpuSeconds)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", q.Name, err)
-			}
-			ours, oursCPU = append(ours, t), append(oursCPU, cpu)
-			if t, cpu, err = timed(ctx, b.pair.Postgres, q.SQL, b.pg.seconds); err != nil {
-				return nil, fmt.Errorf("%s: PostgreSQL: %w", q.Name, err)
-			}
-			theirs, theirCPU = append(theirs, t), append(theirCPU, cpu)
-		}
-		r.Plan, r.Ours, r.OursCPU, r.Theirs, r.TheirCPU = median(plan), median(ours), median(oursCPU), median(theirs), mean(theirCPU)
-		say(quiet, "%-5s %6d %9.2f %12.1f %12.1f %12.1f %12.1f %7.2f %s\n", r.Query, r.Rows, r.Plan, r.Ours, r.OursCPU, r.Theirs, r.TheirCPU, r.Ours/r.Theirs, r.Wrong)
-		out = append(out, r)
+	if err := b.pair.Load(ctx, b.data); err != nil || !bare {
+		return stop, err
 	}
-	say(quiet, "geometric mean of StreamDB/PostgreSQL: %.2f elapsed, %.2f CPU\n\n",
-		geometric(out, func(r oneOff) float64 { return r.Ours / r.Theirs }), geometric(out, func(r oneOff) float64 { return r.OursCPU / r.TheirCPU }))
-	return out, nil
+	if _, addr, end, err = serveBench(); err != nil {
+		return nil, err
+	}
+	closers = append(closers, end)
+	if b.bare, err = pgconn.Connect(ctx, dsn(addr)); err != nil {
+		return nil, err
+	}
+	closers = append(closers, func() { b.bare.Close(context.Background()) })
+	return stop, tpch.Fill(ctx, b.bare, b.data)
 }
 
-func say(quiet bool, format string, args ...any) {
-	if !quiet {
+// serveBench opens an engine on a directory that is thrown away and serves it.
+func serveBench() (eng *engine.Engine, addr string, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "streamdb-bench-")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	eng, err = engine.Open(engine.Config{Dir: dir, BarrierInterval: time.Second, Connectors: registry.All(), Log: log, Version: version})
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, "", nil, err
+	}
+	srv := wire.NewServer(eng, wire.Config{MaxConnections: 10, Log: log})
+	stop = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		srv.Shutdown(ctx)
+		eng.Close()
+		os.RemoveAll(dir)
+	}
+	l, err := srv.Listen("127.0.0.1:0")
+	if err != nil {
+		stop()
+		return nil, "", nil, err
+	}
+	go srv.Serve(l)
+	return eng, l.Addr().String(), stop, nil
+}
+
+// say prints for people.
+func (b *sqlBench) say(format string, args ...any) {
+	if !b.json {
 		fmt.Printf(format, args...)
 	}
 }
 
-func elapsed(f func()) float64 {
-	t0 := time.Now()
-	f()
-	return float64(time.Since(t0).Microseconds()) / 1000
-}
-
-// timed runs statements and returns ms of time and of CPU.
-func timed(ctx context.Context, c *pgconn.PgConn, sql string, cpu func() float64) (ms, cpuMS float64, err error) {
-	c0 := cpu()
-	ms = elapsed(func() { err = tpch.Exec(ctx, c, sql) })
-	return ms, 1000 * (cpu() - c0), err
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
-}
-
-// geometric is the geometric mean; what was too short to measure counts as 0.01.
-func geometric[T any](rs []T, f func(T) float64) float64 {
-	sum := 0.0
-	for _, r := range rs {
-		v := f(r)
-		if math.IsNaN(v) || v < 0.01 {
-			v = 0.01
-		}
-		sum += math.Log(v)
+// emit prints a result as a line of JSON, if that is asked for.
+func (b *sqlBench) emit(result any) {
+	if b.json {
+		json.NewEncoder(os.Stdout).Encode(result)
 	}
-	return math.Exp(sum / float64(len(rs)))
-}
-
-// pgCPU reads the CPU time of a PostgreSQL connection and of the parallel workers
-// that have ended.
-type pgCPU struct{ server, backend int }
-
-func (p pgCPU) seconds() float64 {
-	return onCPU(p.backend) + procTimes(p.server, 15, 16)
-}
-
-// onCPU is how long a process of one thread has run, in seconds.
-func onCPU(pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
-	if err != nil {
-		return procTimes(pid, 13, 14)
-	}
-	ns, _, _ := strings.Cut(string(text), " ")
-	v, _ := strconv.ParseFloat(ns, 64)
-	return v / 1e9
-}
-
-// procTimes adds fields of /proc/PID/stat, counted from 0, in seconds.
-func procTimes(pid int, fields ...int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	words := strings.Fields(rest) // the third field of the line is the first here
-	sum := 0.0
-	for _, f := range fields {
-		if f-2 < len(words) {
-			v, _ := strconv.ParseFloat(words[f-2], 64)
-			sum += v / 100 // clock ticks
-		}
-	}
-	return sum
 }

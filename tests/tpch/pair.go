@@ -39,21 +39,30 @@ func (p *Pair) Close(ctx context.Context) {
 
 // Load makes the tables on both servers and fills them.
 func (p *Pair) Load(ctx context.Context, d *tpch.Data) error {
-	for name, c := range map[string]*pgconn.PgConn{"StreamDB": p.Stream, "PostgreSQL": p.Postgres} {
-		for table, ddl := range tpch.Schema {
-			if err := Exec(ctx, c, ddl); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			r, w := io.Pipe()
-			go func() { w.CloseWithError(d.Write(table, w)) }()
-			_, err := c.CopyFrom(ctx, r, "COPY "+tpch.Names[table]+" FROM STDIN")
-			r.Close()
-			if err != nil {
-				return fmt.Errorf("%s: loading %s: %w", name, tpch.Names[table], err)
-			}
-		}
+	if err := Fill(ctx, p.Stream, d); err != nil {
+		return fmt.Errorf("StreamDB: %w", err)
+	}
+	if err := Fill(ctx, p.Postgres, d); err != nil {
+		return fmt.Errorf("PostgreSQL: %w", err)
 	}
 	return Exec(ctx, p.Postgres, "VACUUM (ANALYZE)")
+}
+
+// Fill makes the tables on one server and fills them.
+func Fill(ctx context.Context, c *pgconn.PgConn, d *tpch.Data) error {
+	for table, ddl := range tpch.Schema {
+		if err := Exec(ctx, c, ddl); err != nil {
+			return err
+		}
+		r, w := io.Pipe()
+		go func() { w.CloseWithError(d.Write(table, w)) }()
+		_, err := c.CopyFrom(ctx, r, "COPY "+tpch.Names[table]+" FROM STDIN")
+		r.Close()
+		if err != nil {
+			return fmt.Errorf("loading %s: %w", tpch.Names[table], err)
+		}
+	}
+	return nil
 }
 
 // Compare runs a query on either server and returns an error that shows how the
@@ -67,10 +76,16 @@ func (p *Pair) Compare(ctx context.Context, stream, postgres string) (rows int, 
 	if err != nil {
 		return 0, fmt.Errorf("PostgreSQL: %w", err)
 	}
+	return len(got), Equal(got, want)
+}
+
+// Equal returns an error that shows how two results differ, in any order. It sorts
+// both.
+func Equal(got, want []string) error {
 	slices.Sort(got)
 	slices.Sort(want)
 	if slices.Equal(got, want) {
-		return len(got), nil
+		return nil
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "StreamDB has %d rows, PostgreSQL %d", len(got), len(want))
@@ -85,7 +100,7 @@ func (p *Pair) Compare(ctx context.Context, stream, postgres string) (rows int, 
 	}
 	show("StreamDB only:  ", got, want)
 	show("PostgreSQL only:", want, got)
-	return len(got), fmt.Errorf("%s", b.String())
+	return fmt.Errorf("%s", b.String())
 }
 
 // Exec runs statements and drops what they return.
