@@ -207,6 +207,12 @@ func (b *binder) opExpr(ec *exprContext, e *sql.OpExpr) (expr.Expr, error) {
 	}
 	for i := len(spine) - 1; i >= 0; i-- {
 		o := spine[i]
+		if q, ok := o.Right.(*sql.SubqueryExpr); ok && isRow(l) {
+			if l, err = b.compareSubquery(ec, o, l, q); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		r, err := b.expr(ec, o.Right)
 		if err != nil {
 			return nil, err

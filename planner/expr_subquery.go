@@ -17,7 +17,7 @@ const (
 	subScalar subKind = iota
 	subExists
 	subAny // true when cmp holds for a row
-	subArray
+	subRow // what cmp is of the only row; NULL without one
 )
 
 // subRef stands for a subquery inside an expression between binding and
@@ -26,7 +26,7 @@ type subRef struct {
 	kind subKind
 	node plan.Node
 	typ  types.T
-	// cmp compares, for subAny: over columns of the row around and subCols of
+	// cmp compares, for subAny and subRow: over columns of the row around and subCols of
 	// the subquery's row. simple tells that it is one equality (lhs = column).
 	cmp  expr.Expr
 	name string
@@ -129,30 +129,9 @@ func (b *binder) quantSubquery(ec *exprContext, arg sql.Expr, op string, all boo
 	if err != nil {
 		return nil, err
 	}
-	var r expr.Expr
-	if isRow(l) {
-		row := l.(*expr.MakeRow)
-		var args []expr.Expr
-		names := make([]string, len(cols))
-		for i, c := range cols {
-			args, names[i] = append(args, &subCol{i, c.Typ}), c.Name
-		}
-		r = expr.NewRow(args, names)
-		if len(cols) != len(row.Args) {
-			return nil, b.errAt(at, pgerr.SyntaxError, "subquery has too %s columns", fewMany(len(cols) < len(row.Args)))
-		}
-	} else {
-		if len(cols) != 1 {
-			return nil, b.errAt(at, pgerr.SyntaxError, "subquery has too many columns")
-		}
-		r = &subCol{0, cols[0].Typ}
-	}
-	cmp, err := b.compare(op, at, l, r)
+	cmp, err := b.compareWithSubCols(op, at, l, cols)
 	if err != nil {
 		return nil, err
-	}
-	if cmp.Type().ID != types.Bool {
-		return nil, b.errAt(at, pgerr.WrongObjectType, "operator %s must return type boolean, not type %s", op, cmp.Type())
 	}
 	if all {
 		cmp = &expr.Not{Arg: cmp}
@@ -162,6 +141,47 @@ func (b *binder) quantSubquery(ec *exprContext, arg sql.Expr, op string, all boo
 		out = &expr.Not{Arg: out}
 	}
 	return out, nil
+}
+
+// compareSubquery binds (a, b) op (query of two columns), which has one row at most.
+func (b *binder) compareSubquery(ec *exprContext, o *sql.OpExpr, l expr.Expr, q *sql.SubqueryExpr) (expr.Expr, error) {
+	n, cols, err := b.subquery(ec, q.Query, q)
+	if err != nil {
+		return nil, err
+	}
+	cmp, err := b.compareWithSubCols(o.Op, o, l, cols)
+	if err != nil {
+		return nil, err
+	}
+	return &subRef{kind: subRow, node: n, typ: types.TBool, cmp: cmp, at: o}, nil
+}
+
+// compareWithSubCols compares l with the row of a subquery.
+func (b *binder) compareWithSubCols(op string, at sql.Node, l expr.Expr, cols []plan.Column) (expr.Expr, error) {
+	args, names := make([]expr.Expr, len(cols)), make([]string, len(cols))
+	for i, c := range cols {
+		args[i], names[i] = &subCol{i, c.Typ}, c.Name
+	}
+	var r expr.Expr
+	if row, ok := l.(*expr.MakeRow); ok && isRow(l) {
+		if len(cols) != len(row.Args) {
+			return nil, b.errAt(at, pgerr.SyntaxError, "subquery has too %s columns", fewMany(len(cols) < len(row.Args)))
+		}
+		r = expr.NewRow(args, names)
+	} else {
+		if len(cols) != 1 {
+			return nil, b.errAt(at, pgerr.SyntaxError, "subquery has too many columns")
+		}
+		r = args[0]
+	}
+	cmp, err := b.compare(op, at, l, r)
+	if err != nil {
+		return nil, err
+	}
+	if cmp.Type().ID != types.Bool {
+		return nil, b.errAt(at, pgerr.WrongObjectType, "operator %s must return type boolean, not type %s", op, cmp.Type())
+	}
+	return cmp, nil
 }
 
 func fewMany(few bool) string {
@@ -208,7 +228,7 @@ func (b *binder) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 			}
 			inner, not = x.Arg, !not
 		}
-		if s, ok := inner.(*subRef); ok && s.kind != subScalar && !hasSubquery(s.cmp) {
+		if s, ok := inner.(*subRef); ok && (s.kind == subExists || s.kind == subAny) && !hasSubquery(s.cmp) {
 			n = applySubquery(n, s, not)
 			continue
 		}
@@ -295,11 +315,22 @@ func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
 	width := len(n.Schema())
 	switch s.kind {
 	case subScalar:
-		if !b.singleFor(n, s.node) {
-			return b.attachChecked(n, s)
+		n, vals, err := b.attachRow(n, s)
+		if err != nil {
+			return nil, nil, err
 		}
-		n = &plan.Apply{Kind: plan.Left, Left: n, Right: s.node, Scalar: true}
-		return n, &expr.Col{Index: width, Typ: s.typ}, nil
+		return n, vals[0], nil
+	case subRow:
+		n, vals, err := b.attachRow(n, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return n, expr.Rewrite(s.cmp, func(x expr.Expr) expr.Expr {
+			if c, ok := x.(*subCol); ok {
+				return vals[c.index]
+			}
+			return x
+		}), nil
 	case subExists:
 		count, err := b.countAgg(s.node, -1)
 		if err != nil {
@@ -313,22 +344,39 @@ func (b *binder) attach(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
 	return b.attachAny(n, s)
 }
 
-// attachChecked attaches a scalar subquery that may have several
-// rows: it counts them, and the expression that needs the value fails while they
-// are more than one. So only rows for which it is needed fail, and they are back
-// as soon as one row is left.
-func (b *binder) attachChecked(n plan.Node, s *subRef) (plan.Node, expr.Expr, error) {
+// attachRow attaches a subquery of one row at most and returns the values of its
+// columns, all NULL where it has none.
+func (b *binder) attachRow(n plan.Node, s *subRef) (plan.Node, []expr.Expr, error) {
+	if !b.singleFor(n, s.node) {
+		return b.attachChecked(n, s)
+	}
+	width := len(n.Schema())
+	var vals []expr.Expr
+	for i, c := range s.node.Schema() {
+		vals = append(vals, &expr.Col{Index: width + i, Typ: c.Typ})
+	}
+	return &plan.Apply{Kind: plan.Left, Left: n, Right: s.node, Scalar: true}, vals, nil
+}
+
+// attachChecked is attachRow for a subquery that may have several rows: it counts
+// them, and the expression that needs a value fails while they are more than one.
+// So only rows for which it is needed fail, and they are back as soon as one row is
+// left.
+func (b *binder) attachChecked(n plan.Node, s *subRef) (plan.Node, []expr.Expr, error) {
 	count, err := b.countAgg(s.node, -1)
 	if err != nil {
 		return nil, nil, err
 	}
 	width := len(n.Schema())
-	value := expr.AggCall{Fn: expr.SingleValueAgg(s.typ), Args: []int{0}, Filter: -1, Typ: s.typ}
-	agg := &plan.Aggregate{Input: s.node, Scalar: true, Aggs: []expr.AggCall{count, value},
-		Out: []plan.Column{{Name: "count", Typ: types.TInt8}, {Name: s.name, Typ: s.typ}}}
-	n = &plan.Apply{Kind: plan.Left, Left: n, Right: agg, Scalar: true}
-	args := []expr.Expr{&expr.Col{Index: width, Typ: types.TInt8}, &expr.Col{Index: width + 1, Typ: s.typ}}
-	return n, &expr.Call{Fn: expr.SingleValue(s.typ), Args: args, Typ: s.typ}, nil
+	agg := &plan.Aggregate{Input: s.node, Scalar: true, Aggs: []expr.AggCall{count}, Out: []plan.Column{{Name: "count", Typ: types.TInt8}}}
+	var vals []expr.Expr
+	for i, c := range s.node.Schema() {
+		agg.Aggs = append(agg.Aggs, expr.AggCall{Fn: expr.SingleValueAgg(c.Typ), Args: []int{i}, Filter: -1, Typ: c.Typ})
+		agg.Out = append(agg.Out, c)
+		args := []expr.Expr{&expr.Col{Index: width, Typ: types.TInt8}, &expr.Col{Index: width + 1 + i, Typ: c.Typ}}
+		vals = append(vals, &expr.Call{Fn: expr.SingleValue(c.Typ), Args: args, Typ: c.Typ})
+	}
+	return &plan.Apply{Kind: plan.Left, Left: n, Right: agg, Scalar: true}, vals, nil
 }
 
 // singleFor reports whether a scalar subquery has at most one row for every row
