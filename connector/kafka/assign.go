@@ -8,7 +8,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/streamdb/streamdb/pgerr"
 )
@@ -19,6 +18,7 @@ type partition struct {
 	name  string // num, as a split is named
 	at    offset // of the next record to return
 	moved bool   // at is to be reported
+	cursor
 }
 
 func (r *reader) mine(p int32) bool { return int(p)%r.instances == r.instance }
@@ -65,7 +65,8 @@ func (r *reader) open(ctx context.Context, stored map[string]string) error {
 	return r.assign(ctx, t, len(stored) == 0)
 }
 
-// discover looks for new partitions, and whether the topic is still the same.
+// discover looks for new partitions and for the leaders of all, and whether the
+// topic is still the same.
 func (r *reader) discover(ctx context.Context) error {
 	t, err := r.s.lookup(ctx, r.cl)
 	if err != nil {
@@ -74,7 +75,10 @@ func (r *reader) discover(ctx context.Context) error {
 	if t.ID != r.topicID {
 		return r.errRecreated()
 	}
-	return r.assign(ctx, t, false)
+	if err := r.assign(ctx, t, false); err != nil {
+		return err
+	}
+	return r.lead(ctx, t)
 }
 
 // assign takes up the partitions that fall to the instance and are not read yet.
@@ -125,18 +129,14 @@ func (r *reader) list(ctx context.Context, first bool) (kadm.ListedOffsets, erro
 	return adm.ListOffsetsAfterMilli(ctx, r.s.startTime, r.s.topic)
 }
 
-// consume starts fetching partitions.
+// consume adds partitions to those that are fetched.
 func (r *reader) consume(ps []*partition) {
-	add := map[int32]kgo.Offset{}
 	for _, p := range ps {
+		p.cursor = cursor{from: p.at.next, read: p.at.epoch, leader: nobody, leaderEpoch: -1}
 		r.parts[p.num] = p
 		r.next(p, p.at.next)
-		add[p.num] = kgo.NewOffset().At(p.at.next).WithEpoch(p.at.epoch)
 		if p.moved {
 			r.moved = append(r.moved, p)
 		}
-	}
-	if len(add) > 0 {
-		r.cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{r.s.topic: add})
 	}
 }

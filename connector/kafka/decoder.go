@@ -2,6 +2,8 @@ package kafka
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -23,6 +25,8 @@ type decoder struct {
 	opt    types.Options
 	format recordFormat
 	rows   int // the most that one record gives
+	// headers tells that it looks at the headers of records.
+	headers bool
 }
 
 // recordFormat appends what a record says to c: a row, or none, or nothing and
@@ -84,6 +88,7 @@ func newDecoder(spec *connector.SourceSpec, asked []int) (*decoder, error) {
 		}
 	}
 	d.spare = vec.NewChunk(spare, 1)
+	d.headers = slices.ContainsFunc(d.meta, func(m metaColumn) bool { return strings.HasPrefix(m.col.Include, "HEADER") })
 	var err error
 	if d.value, err = newColumnDecoder(spec, place, fields); err != nil {
 		return nil, err

@@ -20,24 +20,19 @@ import (
 type reader struct {
 	*health
 	positions
+	fetching
+	records
 	s                   *source
 	cl                  *kgo.Client
 	instance, instances int
 	topicID             [16]byte
 	parts               map[int32]*partition
-	moved               []*partition // whose offset is to be reported
-	first               bool         // nothing was returned yet
+	first               bool // nothing was returned yet
 	dec                 *decoder
 	pool                vec.Pool  // of chunks, which keep the memory that text needs
 	ended               time.Time // when the partitions' ends were last asked for
-	discovered          time.Time // when partitions were last looked for
-	pending             []run     // polled and not yet returned
-}
-
-// run is a sequence of records of one partition.
-type run struct {
-	p    *partition
-	recs []*kgo.Record
+	discovered          time.Time // when partitions and their leaders were last found
+	sought              time.Time // when leaders were last looked for beside that
 }
 
 // Read implements connector.Reader. The first batch comes at once and tells the
@@ -47,27 +42,49 @@ func (r *reader) Read(ctx context.Context) (*connector.Batch, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r.first || len(r.pending) > 0 || len(r.moved) > 0 {
+		if r.first || r.waiting() || len(r.moved) > 0 {
 			r.first = false
 			return r.batch(), nil
+		}
+		if r.failed != nil {
+			return nil, r.failed
 		}
 		if time.Since(r.ended) >= endsEvery {
 			r.lookAtEnds(ctx)
 		}
-		wait := min(r.s.discovery-time.Since(r.discovered), endsEvery)
+		wait := r.s.discovery - time.Since(r.discovered)
 		if wait <= 0 {
 			if err := r.discover(ctx); err != nil {
 				return nil, orContext(ctx, err)
 			}
 			continue
 		}
-		pctx, cancel := context.WithTimeout(ctx, wait)
-		fs := r.cl.PollFetches(pctx)
-		cancel()
-		if err := r.take(fs); err != nil {
+		if r.leaderless() {
+			if err := r.seekLeaders(ctx); err != nil {
+				return nil, orContext(ctx, err)
+			}
+			wait = min(wait, leadersEvery)
+		}
+		r.ask()
+		if err := r.await(ctx, min(wait, endsEvery)); err != nil {
 			return nil, orContext(ctx, err)
 		}
 	}
+}
+
+// await takes the next answer, if one comes in time.
+func (r *reader) await(ctx context.Context, wait time.Duration) error {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case a := <-r.answers:
+		err := r.take(a)
+		r.ask() // so that the next answer comes while this one is decoded
+		return err
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // orContext prefers the error of a context that has ended.
@@ -76,31 +93,6 @@ func orContext(ctx context.Context, err error) error {
 		return e
 	}
 	return err
-}
-
-// take keeps the fetched records and turns lasting fetch errors into errors; the
-// client goes on by itself after the others.
-func (r *reader) take(fs kgo.Fetches) error {
-	var failed error
-	fs.EachError(func(_ string, p int32, err error) {
-		if failed == nil {
-			at := int64(0)
-			if x := r.parts[p]; x != nil {
-				at = x.at.next
-			}
-			failed = r.s.fetchError(p, at, err)
-		}
-	})
-	if failed != nil {
-		return failed
-	}
-	fs.EachPartition(func(f kgo.FetchTopicPartition) {
-		r.end(f.Partition, f.HighWatermark)
-		if p := r.parts[f.Partition]; p != nil && len(f.Records) > 0 {
-			r.pending = append(r.pending, run{p, f.Records})
-		}
-	})
-	return nil
 }
 
 // fetchError words a lasting error of fetching a partition at an offset.
@@ -119,22 +111,18 @@ func (s *source) fetchError(num int32, at int64, err error) error {
 	return s.explain(fmt.Errorf("partition %d of topic %s: %w", num, s.topic, err))
 }
 
-// batch decodes up to a chunk's worth of pending records.
+// batch decodes up to a chunk's worth of records that were fetched.
 func (r *reader) batch() *connector.Batch {
-	room := vec.MaxRows / r.dec.rows
 	b := &connector.Batch{Chunk: r.pool.Get(), Pool: &r.pool, Offsets: map[string]string{}}
-	for room > 0 && len(r.pending) > 0 {
-		head := &r.pending[0]
-		n := min(room, len(head.recs))
-		r.decode(b, head.p, head.recs[:n])
-		room -= n
-		if head.recs = head.recs[n:]; len(head.recs) == 0 {
-			*head = run{} // so that its memory is free
-			r.pending = r.pending[1:]
+	for room := vec.MaxRows / r.dec.rows; room > 0; room-- {
+		rec := r.record(r.dec.headers)
+		if rec == nil {
+			break
 		}
-	}
-	if len(r.pending) == 0 {
-		r.pending = nil
+		if err := r.dec.decode(b.Chunk, rec); err != nil {
+			b.Bad = append(b.Bad, connector.BadRecord{Split: r.s.topic + "/" + r.part.name, Offset: strconv.FormatInt(rec.Offset, 10),
+				Key: bytes.Clone(rec.Key), Value: bytes.Clone(rec.Value), Reason: err})
+		}
 	}
 	for _, p := range r.moved {
 		p.moved = false
@@ -145,26 +133,9 @@ func (r *reader) batch() *connector.Batch {
 	return b
 }
 
-// decode decodes records into b and gives their memory back to the client.
-func (r *reader) decode(b *connector.Batch, p *partition, recs []*kgo.Record) {
-	for _, rec := range recs {
-		p.at.next, p.at.epoch = rec.Offset+1, rec.LeaderEpoch
-		if !rec.Attrs.IsControl() {
-			if err := r.dec.decode(b.Chunk, rec); err != nil {
-				b.Bad = append(b.Bad, connector.BadRecord{Split: r.s.topic + "/" + p.name, Offset: strconv.FormatInt(rec.Offset, 10),
-					Key: bytes.Clone(rec.Key), Value: bytes.Clone(rec.Value), Reason: err})
-			}
-		}
-		rec.Recycle()
-	}
-	if !p.moved {
-		p.moved = true
-		r.moved = append(r.moved, p)
-	}
-}
-
 // Close implements connector.Reader.
 func (r *reader) Close() error {
+	r.stop()
 	r.cl.Close()
 	return nil
 }

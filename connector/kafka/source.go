@@ -122,37 +122,22 @@ func (s *source) AppendOnly() bool { return s.spec.Format == "PLAIN" }
 // Check implements connector.Source.
 func (s *source) Check(ctx context.Context) error { return s.check(ctx, nil) }
 
-// fetchBytes bounds what one broker's fetch brings, compressed: the memory of a
-// reader that nobody reads from.
-const fetchBytes = 16 << 20
-
 // Open implements connector.Source.
 func (s *source) Open(ctx context.Context, cols []int, instance, instances int, stored map[string]string) (connector.Reader, error) {
 	h := &health{o: s.options}
-	opts := append(s.client, kgo.WithHooks(h),
-		// Without this the client would go on elsewhere, silently, when an offset
-		// is not in the log.
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		// Offsets must move past transaction markers, or a reader at the end of
-		// the log would never know that it is there.
-		kgo.KeepControlRecords(),
-		kgo.FetchMaxWait(200*time.Millisecond), kgo.FetchMaxBytes(fetchBytes),
-		kgo.WithPools(&recycled{}))
-	if s.committed {
-		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-	}
 	dec, err := newDecoder(&s.spec, cols)
 	if err != nil {
 		return nil, err
 	}
-	cl, err := kgo.NewClient(opts...)
+	cl, err := kgo.NewClient(append(s.client, kgo.WithHooks(h))...)
 	if err != nil {
 		return nil, s.explain(err)
 	}
 	r := &reader{s: s, cl: cl, health: h, instance: instance, instances: instances, first: true,
-		parts: map[int32]*partition{}, dec: dec, pool: vec.Pool{Types: dec.types}}
+		parts: map[int32]*partition{}, dec: dec, pool: vec.Pool{Types: dec.types}, fetching: newFetching()}
+	r.init()
 	if err := r.open(ctx, stored); err != nil {
-		cl.Close()
+		r.Close()
 		return nil, s.explain(err)
 	}
 	return r, nil

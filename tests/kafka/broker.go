@@ -147,6 +147,9 @@ func (b *Broker) configure(extra broker) (string, error) {
 	return conf, os.WriteFile(conf, p.Bytes(), 0o644)
 }
 
+// PID returns the broker's process id.
+func (b *Broker) PID() int { return b.cmd.Process.Pid }
+
 // awaitPort polls until the broker accepts connections.
 func (b *Broker) awaitPort() error {
 	deadline := time.Now().Add(startTimeout)

@@ -8,9 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// What a reader returns does not lie in the memory of records, which is used for
+// What a reader returns does not lie in the memory of batches, which is used for
 // the next ones, whatever their compression.
-func TestRecycledRecords(t *testing.T) {
+func TestRecordsShareMemory(t *testing.T) {
 	for name, codec := range map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "snappy": kgo.SnappyCompression(), "zstd": kgo.ZstdCompression()} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, 1)
@@ -47,28 +47,5 @@ func TestRecycledRecords(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestRecycledMemoryIsBounded(t *testing.T) {
-	p := &recycled{}
-	for range 100 {
-		p.PutDecompressBytes(make([]byte, 1<<20))
-		p.PutRecords(make([]kgo.Record, 1000))
-	}
-	if p.held > recycleBytes || p.held < recycleBytes/2 {
-		t.Errorf("%d bytes are held", p.held)
-	}
-	p.PutDecompressBytes(make([]byte, 10))
-	big := append([]byte{0x80, 0x80, 0x20}, make([]byte, 5)...) // snappy of 512 KiB
-	if b := p.GetDecompressBytes(big, kgo.CodecSnappy); cap(b) < 1<<19 || len(b) != 0 {
-		t.Errorf("got %d of %d bytes", len(b), cap(b))
-	}
-	for len(p.bytes)+len(p.recs) > 0 {
-		p.GetDecompressBytes(nil, kgo.CodecZstd)
-		p.GetRecords(2000)
-	}
-	if p.held != 0 || p.GetRecords(1) != nil {
-		t.Errorf("%d bytes are held in nothing", p.held)
 	}
 }
