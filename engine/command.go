@@ -32,18 +32,15 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		if st.Start {
 			tag = "START TRANSACTION"
 		}
-		p.command = tagged(tag, func(context.Context) error {
-			s.begin(st.Modes.ReadOnly != nil && *st.Modes.ReadOnly)
-			return nil
-		})
+		p.command = tagged(tag, func(context.Context) error { return s.begin(st.Modes) })
 	case *sql.Commit:
 		p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
-			tag, err := s.endBlock(ctx, false)
+			tag, err := s.endBlock(ctx, false, st.Chain)
 			return nil, tag, err
 		}
 	case *sql.Rollback:
 		p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
-			tag, err := s.endBlock(ctx, true)
+			tag, err := s.endBlock(ctx, true, st.Chain)
 			return nil, tag, err
 		}
 	case *sql.Savepoint, *sql.Release, *sql.RollbackTo:
@@ -276,29 +273,6 @@ func settingText(e sql.Expr) (string, error) {
 		return settingText(e.Arg)
 	}
 	return "", pgerr.New(pgerr.SyntaxError, "a setting's value must be a constant")
-}
-
-func (s *Session) setModes(st *sql.SetTransaction) error {
-	prefix := "transaction_"
-	if st.Session {
-		prefix = "default_transaction_"
-	}
-	if st.Modes.Isolation != "" {
-		if err := s.set(prefix+"isolation", st.Modes.Isolation, false); err != nil {
-			return err
-		}
-	}
-	if st.Modes.ReadOnly != nil {
-		v := "off"
-		if *st.Modes.ReadOnly {
-			v = "on"
-		}
-		if !st.Session {
-			s.tx.readOnly = *st.Modes.ReadOnly
-		}
-		return s.set(prefix+"read_only", v, false)
-	}
-	return nil
 }
 
 // preparedCommand runs PREPARE, EXECUTE and DEALLOCATE.

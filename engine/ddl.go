@@ -23,12 +23,13 @@ func (s *Session) ddlCommand(p *prepared) error {
 		return err
 	}
 	run := func(ctx context.Context) error {
-		if s.tx.readOnly {
+		if s.tx.modes.readOnly {
 			return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
 		}
 		if err := s.flushWrites(ctx, false); err != nil {
 			return err
 		}
+		defer s.tx.renewView()
 		if st, ok := p.st.Stmt.(*sql.Truncate); ok {
 			return s.truncate(ctx, st)
 		}

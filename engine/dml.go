@@ -83,7 +83,7 @@ func (s *Session) runWriting(ctx context.Context, plan func() (writing, []types.
 		if err := canceled(ctx); err != nil {
 			return nil, 0, err
 		}
-		s.tx.writes = nil
+		s.tx.writes, s.tx.reads = nil, nil
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *Session) writeOnce(ctx context.Context, plan func() (writing, []types.T
 	if err != nil {
 		return nil, 0, err
 	}
-	if s.tx.readOnly {
+	if s.tx.modes.readOnly && slices.ContainsFunc(w.all(), func(m *planner.Mutation) bool { return !catalog.IsTemp(m.Table.Schema) }) {
 		return nil, 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", w.verb())
 	}
 	for _, d := range w.all() {

@@ -64,6 +64,9 @@ func (r *run) indexFor(s *plan.Scan) *catalog.Index {
 	if !ok || !r.s.eng.indexComplete(ix.OID) {
 		return nil
 	}
+	if r.view != nil && r.view.cat.ByOID(s.Index) == nil {
+		return nil // it is younger than the snapshot
+	}
 	return ix
 }
 

@@ -13,7 +13,7 @@ import (
 // commit (40001) if one of them has changed by then.
 func (p *prepared) lockRows(ctx context.Context, o *portal) error {
 	s := p.s
-	if s.tx.readOnly {
+	if s.tx.modes.readOnly {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute SELECT FOR %s in a read-only transaction", p.st.Stmt.(*sql.Select).Locks[0].Strength)
 	}
 	root, err := bindParams(p.query.Root, p.params, o.args)

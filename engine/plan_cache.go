@@ -100,7 +100,7 @@ func (s *Session) planSettings() (vs []string) {
 func (s *Session) Quick(text string) wire.Portal {
 	t := &s.template
 	s.sync()
-	if s.tx.failed || !t.Read(text) || len(t.Constants) == 0 || t.Kind == sql.SelectTemplate && len(s.tx.writes) > 0 {
+	if s.tx.failed || !t.Read(text) || len(t.Constants) == 0 || t.Kind == sql.SelectTemplate && !s.readsCommitted() {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)

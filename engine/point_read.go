@@ -152,9 +152,14 @@ func newPointStep(n plan.Node) (s pointStep, ok bool) {
 var errStalePlan = pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type")
 
 // usable reports whether the session's state lets the compiled form answer: the
-// catalog is that of the plan, and the transaction has written nothing itself.
+// catalog is that of the plan, and the transaction sees what is committed.
 func (q *pointRead) usable(s *Session, cat *catalog.Snapshot, params []types.T, args []types.Datum) bool {
-	return cat == s.eng.cat.Current() && len(s.tx.writes) == 0 && len(args) == len(params)
+	return cat == s.eng.cat.Current() && s.readsCommitted() && len(args) == len(params)
+}
+
+// readsCommitted reports whether a statement reads just what is committed.
+func (s *Session) readsCommitted() bool {
+	return len(s.tx.writes) == 0 && (s.tx.alone || s.currentModes().isolation <= readCommitted)
 }
 
 // run appends the row, if there is one, to out, which has the columns out. It fails
@@ -168,6 +173,7 @@ func (q *pointRead) run(ctx context.Context, s *Session, args []types.Datum, out
 			return err
 		}
 	}
+	s.tx.queried = true
 	q.ctx.Session = &s.expr
 	q.params.Reset()
 	for i, d := range args {

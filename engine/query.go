@@ -24,6 +24,7 @@ type run struct {
 	cat  *catalog.Snapshot
 	snap *state.Snapshot
 	ctx  context.Context
+	view *txView // whose snapshot it is; nil: the run's own
 	// own holds the transaction's uncommitted rows by relation.
 	own map[uint32]*tableWrite
 	// measure takes the time of the next plan that is run.
@@ -38,17 +39,12 @@ type run struct {
 	keys   map[uint32]*foreignKey
 }
 
-// newRun opens a snapshot of everything committed by now. That is strict
-// consistency: an epoch's tables and views are committed in one step, and a
-// write has returned only after it.
+// newRun opens a snapshot of everything committed by now, or takes that of the
+// transaction. That is strict consistency: an epoch's tables and views are
+// committed in one step, and a write has returned only after it.
 func (s *Session) newRun(ctx context.Context) *run {
 	r := &run{s: s, ctx: ctx}
-	s.eng.steady(func() {
-		if r.snap != nil {
-			r.snap.Close()
-		}
-		r.cat, r.snap = s.eng.cat.Current(), s.eng.store.Snapshot()
-	})
+	r.open()
 	s.expr.Sleep = func(d time.Duration) error {
 		select {
 		case <-time.After(d):
@@ -66,7 +62,30 @@ func (s *Session) newRun(ctx context.Context) *run {
 	return r
 }
 
-func (r *run) close() { r.snap.Close() }
+func (r *run) open() {
+	tx, e := &r.s.tx, r.s.eng
+	tx.queried = true
+	if tx.view != nil {
+		r.view, r.cat, r.snap = tx.view, e.cat.Current(), tx.view.snap
+		return
+	}
+	e.steady(func() {
+		if r.snap != nil {
+			r.snap.Close()
+		}
+		r.cat, r.snap = e.cat.Current(), e.store.Snapshot()
+	})
+	if tx.modes.isolation >= repeatableRead && tx.open && !tx.alone {
+		r.view = &txView{r.cat, r.snap}
+		tx.view, tx.views = r.view, append(tx.views, r.view)
+	}
+}
+
+func (r *run) close() {
+	if r.view == nil {
+		r.snap.Close()
+	}
+}
 
 // freeze makes the run see the transaction's own rows as they are now, whatever
 // the statement goes on to write.
@@ -218,6 +237,10 @@ func (r *run) scanGiven(s *plan.Scan, f func(*vec.Chunk) error) error {
 }
 
 func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) error) error {
+	o, err := r.asOf(o)
+	if err != nil {
+		return err
+	}
 	ts := columnTypes(o.Cols())
 	rel, key, form, whole := catalog.StoreID(o), catalog.StorageKey(o), storedForm(o), s.Index == 0
 	if !whole {
@@ -239,11 +262,12 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	narrow := narrowed(s, f)
 	own := r.own[s.Rel]
 	if t, ok := o.(*catalog.Table); ok && own != nil && own.revision != t.Revision {
-		return errConflict // the transaction's rows are those of another table by now
+		return serializationFailure() // the transaction's rows are those of another table by now
 	}
 	if whole && len(s.Prefix) == len(key) && lo != nil {
-		return r.getRow(rel, ts, lo, own, narrow)
+		return r.getRow(o, ts, lo, own, narrow)
 	}
+	r.noteRead(o)
 	if own == nil && whole && lo == nil && hi == nil {
 		t := colcache.Table{ID: rel, Types: ts, Bag: form == formBag}
 		return r.s.eng.cols.Scan(r.snap, t, s.Cols, f)
@@ -277,9 +301,18 @@ func (r *run) isPointRead(n plan.Node) bool {
 
 // getRow reads the one row of a whole key, as the transaction sees it that wrote
 // own, if it did.
-func (r *run) getRow(rel uint32, ts []types.T, key []byte, own *tableWrite, f func(*vec.Chunk) error) error {
+func (r *run) getRow(o catalog.Relation, ts []types.T, key []byte, own *tableWrite, f func(*vec.Chunk) error) error {
 	var row []byte
 	var err error
+	rel := catalog.StoreID(o)
+	if _, table := o.(*catalog.Table); !table {
+		r.noteRead(o)
+	} else if r.s.tx.modes.isolation == serializable {
+		err = r.noteRow(rel, key)
+	}
+	if err != nil {
+		return err
+	}
 	if own != nil {
 		row, err = r.current(own, key)
 	} else {

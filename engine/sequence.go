@@ -232,7 +232,7 @@ type given struct {
 type sequenceUse struct{ s *Session }
 
 func (u sequenceUse) writable(what string) error {
-	if u.s.tx.readOnly {
+	if u.s.tx.modes.readOnly {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", what)
 	}
 	return nil

@@ -21,13 +21,15 @@ type Session struct {
 	initial map[string]string
 	expr    expr.Session
 	tx      transaction
-	temp    temporary
-	hushed  bool  // notices are kept back
-	made    int64 // rows that CREATE TABLE AS has stored; -1: it was none
-	cursors map[string]*cursor
-	given   given
-	started time.Time
-	remote  string
+	// defaults are the modes of the next transaction.
+	defaults modes
+	temp     temporary
+	hushed   bool  // notices are kept back
+	made     int64 // rows that CREATE TABLE AS has stored; -1: it was none
+	cursors  map[string]*cursor
+	given    given
+	started  time.Time
+	remote   string
 	// user and database never change; query is the text last run. Other sessions
 	// read them for pg_stat_activity.
 	user, database string

@@ -237,7 +237,7 @@ var settings = makeSettings([]setting{
 	{"statement_timeout", "0", "Sets the maximum allowed duration of any statement.", "user", durationValue},
 	{"synchronous_commit", "on", "Compatibility; every commit is synchronous.", "user", nil},
 	{"TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", "user", hooked("TimeZone", zoneValue)},
-	{"transaction_deferrable", "off", "Compatibility; has no effect.", "user", boolValue},
+	{"transaction_deferrable", "off", "Shows whether the transaction is deferrable; none has to wait.", "user", boolValue},
 	{planner.SettingShared, "auto", "Sets whether joins of new views and sinks read a side from a key or index instead of keeping its rows.", "user", oneOf("auto", "on", "off")},
 	{"transaction_isolation", "read committed", "Sets the current transaction's isolation level.", "user", oneOf("serializable", "repeatable read", "read committed", "read uncommitted")},
 	{"transaction_read_only", "off", "Sets the current transaction's read-only status.", "user", boolValue},
@@ -308,6 +308,9 @@ func (s *Session) set(name, value string, local bool) error {
 			return err
 		}
 	}
+	if isMode(key) {
+		return s.setMode(key, value)
+	}
 	s.remember(key)
 	if s.tx.open && local {
 		s.tx.local = append(s.tx.local, key)
@@ -376,6 +379,12 @@ func (s *Session) refresh(key, value string) error {
 	case "statement_timeout":
 		ms, _ := parseMillis(value)
 		s.timeout = msDuration(ms)
+	case "default_transaction_isolation":
+		s.defaults.isolation = isolationOf(value)
+	case "default_transaction_read_only":
+		s.defaults.readOnly = value == "on"
+	case "default_transaction_deferrable":
+		s.defaults.deferrable = value == "on"
 	case "search_path":
 		s.who.seen = nil
 		s.sync()
@@ -410,6 +419,9 @@ func (s *Session) show(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if key := strings.ToLower(st.name); isMode(key) {
+		return s.currentModes().text(key), nil
+	}
 	v, ok := s.values[strings.ToLower(st.name)]
 	if !ok {
 		if strings.Contains(st.name, ".") {
@@ -429,6 +441,9 @@ func (s *Session) reset(name string) error {
 			return err
 		}
 		key := strings.ToLower(st.name)
+		if isMode(key) {
+			return s.setMode(key, s.defaults.text(key))
+		}
 		s.remember(key)
 		return s.assign(st, s.initial[key])
 	}

@@ -5,21 +5,26 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/vec"
 )
 
 // transaction is the session's transaction, if one is open: writes are kept here
 // and committed in one epoch.
 type transaction struct {
-	open     bool // explicit or implicit
-	block    bool // BEGIN … COMMIT
-	failed   bool
-	alone    bool // one statement: its writes commit as it runs
-	readOnly bool
-	writes   []*tableWrite // one a table, in order of first write
-	saves    []savepoint
-	saved    map[string]string // settings at the start, by key
-	local    []string          // settings of SET LOCAL
+	open    bool // explicit or implicit
+	block   bool // BEGIN … COMMIT
+	failed  bool
+	alone   bool // one statement: its writes commit as it runs
+	modes   modes
+	queried bool          // a statement has read what is stored
+	view    *txView       // what statements read; nil: what is committed
+	views   []*txView     // all that are to be closed
+	reads   *readSet      // of a serializable transaction
+	writes  []*tableWrite // one a table, in order of first write
+	saves   []savepoint
+	saved   map[string]string // settings at the start, by key
+	local   []string          // settings of SET LOCAL
 	// deferAll and deferred are what SET CONSTRAINTS said of all and of single foreign
 	// keys; postponed are those with checks that are still to be made.
 	deferAll  *bool
@@ -36,6 +41,7 @@ type savepoint struct {
 	rows map[uint32]int // rows of each table's write
 	// notes and listens are how many there were.
 	notes, listens int
+	modes          modes
 }
 
 // Begin implements wire.Session.
@@ -43,7 +49,7 @@ func (s *Session) Begin(alone bool) {
 	if s.tx.open {
 		return
 	}
-	s.tx = transaction{open: true, alone: alone}
+	s.tx = transaction{open: true, alone: alone, modes: s.defaults}
 	s.setNow()
 }
 
@@ -96,7 +102,7 @@ func (s *Session) flushWrites(ctx context.Context, last bool) error {
 			return err
 		}
 	}
-	w := &write{}
+	w := &write{reads: s.tx.reads}
 	ws := s.tx.writes
 	if last {
 		ws = s.emptied(ws)
@@ -168,6 +174,8 @@ func (s *Session) end() {
 	if !s.tx.open {
 		return
 	}
+	views := s.tx.views
+	defer closeViews(views)
 	s.tx = transaction{}
 	for n, c := range s.cursors {
 		if !c.hold {
@@ -179,16 +187,35 @@ func (s *Session) end() {
 }
 
 // begin runs BEGIN.
-func (s *Session) begin(readOnly bool) {
+func (s *Session) begin(m sql.TxModes) error {
 	if s.tx.block {
 		s.notice("WARNING", pgerr.New(pgerr.ActiveSQLTransaction, "there is already a transaction in progress"))
-		return
+	} else {
+		s.tx.block, s.tx.alone = true, false
 	}
-	s.tx.block, s.tx.alone, s.tx.readOnly = true, false, readOnly
+	return s.applyModes("transaction_", m)
 }
 
-// endBlock runs COMMIT and ROLLBACK and returns the command tag.
-func (s *Session) endBlock(ctx context.Context, rollback bool) (string, error) {
+// endBlock runs COMMIT and ROLLBACK and returns the command tag. With chain a block
+// of the same modes follows.
+func (s *Session) endBlock(ctx context.Context, rollback, chain bool) (string, error) {
+	if chain && !s.tx.block {
+		tag := "COMMIT"
+		if rollback {
+			tag = "ROLLBACK"
+		}
+		return "", s.needBlock(tag + " AND CHAIN")
+	}
+	m := s.tx.modes
+	tag, err := s.endTransaction(ctx, rollback)
+	if err == nil && chain {
+		s.tx = transaction{open: true, block: true, modes: m}
+		s.setNow()
+	}
+	return tag, err
+}
+
+func (s *Session) endTransaction(ctx context.Context, rollback bool) (string, error) {
 	if !s.tx.block {
 		s.notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
 		if rollback {
@@ -212,7 +239,7 @@ func (s *Session) needBlock(what string) error {
 }
 
 func (s *Session) setSavepoint(name string) {
-	sp := savepoint{name: name, rows: map[uint32]int{}, notes: len(s.tx.notes), listens: len(s.tx.listens)}
+	sp := savepoint{name: name, rows: map[uint32]int{}, notes: len(s.tx.notes), listens: len(s.tx.listens), modes: s.tx.modes}
 	for _, w := range s.tx.writes {
 		sp.rows[w.rel] = w.rows.Rows
 	}
@@ -242,6 +269,6 @@ func (s *Session) rollbackTo(name string) error {
 		keep.AppendRange(w.rows, 0, sp.rows[w.rel])
 		w.rows, w.keys = keep, nil
 	}
-	s.tx.failed = false
+	s.tx.failed, s.tx.modes = false, sp.modes
 	return nil
 }

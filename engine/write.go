@@ -17,6 +17,7 @@ import (
 // in one epoch.
 type write struct {
 	tables []tableWrite
+	reads  *readSet // what must not have changed; nil: anything may
 	done   chan error
 }
 
@@ -58,6 +59,9 @@ func conflictError(err error) error {
 	switch {
 	case errors.As(err, &v):
 		return v.err
+	case errors.Is(err, readConflict{}):
+		return pgerr.New(pgerr.SerializationFailure, "could not serialize access due to read/write dependencies among transactions").
+			WithHint("The transaction might succeed if retried.")
 	case errors.Is(err, errConflict):
 		return serializationFailure()
 	}
@@ -109,7 +113,14 @@ func (g *graph) apply(ws []*write, c *state.Commit) []*write {
 	accepted := ws[:0]
 	for _, w := range ws {
 		var undo undoLog
-		if err := g.validate(sn, w, ov, &undo); err != nil {
+		err := error(nil)
+		if w.reads != nil {
+			err = g.checkReads(sn, w.reads, ov, len(accepted) == 0)
+		}
+		if err == nil {
+			err = g.validate(sn, w, ov, &undo)
+		}
+		if err != nil {
 			undo.run()
 			w.done <- err
 			continue
@@ -263,7 +274,15 @@ func (e *Engine) commitWrite(ctx context.Context, w *write) error {
 	for i := range w.tables {
 		rels[i] = w.tables[i].rel
 	}
-	g, err := e.graphFor(ctx, keyRelations(e.cat.Current(), rels))
+	rels = keyRelations(e.cat.Current(), rels)
+	if w.reads != nil { // one graph, so that what is checked stays so until the commit
+		for _, r := range w.reads.relations() {
+			if e.lookupGraph(r) != nil && !slices.Contains(rels, r) {
+				rels = append(rels, r)
+			}
+		}
+	}
+	g, err := e.graphFor(ctx, rels)
 	if err != nil {
 		return err
 	}

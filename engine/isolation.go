@@ -1,0 +1,286 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/state"
+)
+
+// isolation is a transaction's isolation level.
+type isolation uint8
+
+const (
+	readUncommitted isolation = iota // as readCommitted
+	readCommitted                    // every statement reads the last commit
+	repeatableRead                   // all statements read one snapshot
+	serializable                     // and nothing they have read changes before the commit
+)
+
+// isolationNames are the levels' names, as SHOW spells them.
+var isolationNames = []string{"read uncommitted", "read committed", "repeatable read", "serializable"}
+
+func isolationOf(name string) isolation { return isolation(slices.Index(isolationNames, name)) }
+
+// modes are what SET TRANSACTION sets.
+type modes struct {
+	isolation            isolation
+	readOnly, deferrable bool
+}
+
+// text is the value of one of the parameters that show a transaction's modes.
+func (m modes) text(key string) string {
+	on := m.readOnly
+	switch key {
+	case "transaction_isolation":
+		return isolationNames[m.isolation]
+	case "transaction_deferrable":
+		on = m.deferrable
+	}
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// isMode reports whether a parameter is a mode of the present transaction.
+func isMode(key string) bool {
+	return key == "transaction_isolation" || key == "transaction_read_only" || key == "transaction_deferrable"
+}
+
+// currentModes are those of the transaction, or of the next one.
+func (s *Session) currentModes() modes {
+	if s.tx.open {
+		return s.tx.modes
+	}
+	return s.defaults
+}
+
+// setMode sets a mode of the transaction. What its queries rely on cannot change
+// once there has been one.
+func (s *Session) setMode(key, value string) error {
+	tx := &s.tx
+	subtransaction, what := len(tx.saves) > 0, ""
+	switch key {
+	case "transaction_isolation":
+		if isolationOf(value) != tx.modes.isolation {
+			what = "SET TRANSACTION ISOLATION LEVEL must"
+		}
+	case "transaction_read_only":
+		if value == "off" && tx.modes.readOnly && tx.queried {
+			return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-write mode must be set before any query")
+		}
+	case "transaction_deferrable":
+		what = "SET TRANSACTION [NOT] DEFERRABLE must"
+	}
+	switch {
+	case what != "" && tx.queried:
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s be called before any query", what)
+	case what != "" && subtransaction:
+		return pgerr.New(pgerr.ActiveSQLTransaction, "%s not be called in a subtransaction", what)
+	}
+	switch key {
+	case "transaction_isolation":
+		tx.modes.isolation = isolationOf(value)
+	case "transaction_read_only":
+		tx.modes.readOnly = value == "on"
+	default:
+		tx.modes.deferrable = value == "on"
+	}
+	return nil
+}
+
+// setModes runs SET TRANSACTION and SET SESSION CHARACTERISTICS.
+func (s *Session) setModes(st *sql.SetTransaction) error {
+	if !st.Session && !s.tx.block {
+		s.notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "SET TRANSACTION can only be used in transaction blocks"))
+		return nil
+	}
+	prefix := "transaction_"
+	if st.Session {
+		prefix = "default_transaction_"
+	}
+	return s.applyModes(prefix, st.Modes)
+}
+
+// applyModes sets the parameters whose names begin with prefix to the modes given.
+func (s *Session) applyModes(prefix string, m sql.TxModes) error {
+	if m.Isolation != "" {
+		if err := s.set(prefix+"isolation", m.Isolation, false); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name string
+		on   *bool
+	}{{"read_only", m.ReadOnly}, {"deferrable", m.Deferrable}} {
+		if f.on == nil {
+			continue
+		}
+		v := "off"
+		if *f.on {
+			v = "on"
+		}
+		if err := s.set(prefix+f.name, v, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// txView is what all statements of a transaction from REPEATABLE READ on see: the
+// store and the catalog at the time of its first query.
+type txView struct {
+	cat  *catalog.Snapshot
+	snap *state.Snapshot
+}
+
+// renewView lets the next statement see what the transaction's own DDL did, before
+// which its writes were committed. Cursors go on reading the old view.
+func (tx *transaction) renewView() { tx.view, tx.reads = nil, nil }
+
+// closeViews ends the transaction's views.
+func closeViews(vs []*txView) {
+	for _, v := range vs {
+		_ = v.snap.Close()
+	}
+}
+
+// asOf returns a relation in the form in which the run's snapshot has it. One that
+// has been altered since cannot be read (40001); one that is new is empty.
+func (r *run) asOf(o catalog.Relation) (catalog.Relation, error) {
+	if r.view == nil || r.view.cat == r.cat {
+		return o, nil
+	}
+	switch was := r.view.cat.ByOID(o.Header().OID).(type) {
+	case *catalog.Table:
+		if t, ok := o.(*catalog.Table); !ok || t.Revision != was.Revision {
+			return nil, serializationFailure()
+		}
+		return was, nil
+	case *catalog.MatView:
+		if !slices.Equal(columnTypes(was.Cols()), columnTypes(o.Cols())) {
+			return nil, serializationFailure()
+		}
+		return was, nil
+	}
+	return o, nil
+}
+
+// readSet is what a serializable transaction has read of stored relations, which
+// must not change before it commits.
+type readSet struct {
+	whole map[uint32]wholeRead         // by OID
+	rows  map[uint32]map[string][]byte // of tables, by OID and storage key; nil: no such row
+}
+
+// wholeRead is a relation that was read by more than its whole key.
+type wholeRead struct {
+	store uint32
+	clock uint64 // of the oldest snapshot that was read
+	table bool
+}
+
+// noteRead remembers that a statement reads a relation.
+func (r *run) noteRead(o catalog.Relation) {
+	if r.s.tx.modes.isolation != serializable {
+		return
+	}
+	_, table := o.(*catalog.Table)
+	w := wholeRead{store: catalog.StoreID(o), clock: r.snap.Clock(), table: table}
+	rs := r.s.tx.readSet()
+	if was, ok := rs.whole[o.Header().OID]; ok {
+		w.clock = min(w.clock, was.clock)
+	}
+	rs.whole[o.Header().OID] = w
+}
+
+// noteRow remembers that a statement looks for the row of a key in a table, and
+// what the run's snapshot has there.
+func (r *run) noteRow(rel uint32, key []byte) error {
+	rs := r.s.tx.readSet()
+	if rs.rows[rel] == nil {
+		rs.rows[rel] = map[string][]byte{}
+	}
+	if _, ok := rs.rows[rel][string(key)]; ok {
+		return nil // the first is the oldest
+	}
+	row, ok, err := r.snap.Get(rel, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		row = nil
+	}
+	rs.rows[rel][string(key)] = bytes.Clone(row)
+	return nil
+}
+
+func (tx *transaction) readSet() *readSet {
+	if tx.reads == nil {
+		tx.reads = &readSet{whole: map[uint32]wholeRead{}, rows: map[uint32]map[string][]byte{}}
+	}
+	return tx.reads
+}
+
+// relations are the OIDs of what was read.
+func (rs *readSet) relations() []uint32 {
+	var out []uint32
+	for rel := range rs.whole {
+		out = append(out, rel)
+	}
+	for rel := range rs.rows {
+		if _, ok := rs.whole[rel]; !ok {
+			out = append(out, rel)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// readConflict means that what a serializable transaction has read has changed.
+type readConflict struct{}
+
+func (readConflict) Error() string { return "engine: what the transaction has read has changed" }
+
+// Is makes it a conflict: a statement alone runs again.
+func (readConflict) Is(err error) bool { return err == errConflict }
+
+// checkReads refuses a write if what its transaction has read is not what is
+// committed, with the earlier writes of the epoch on top. All of it belongs to this
+// graph, so that nothing can change before the write is committed.
+func (g *graph) checkReads(sn *state.Snapshot, rs *readSet, ov map[uint32]*overlay, first bool) error {
+	for rel, w := range rs.whole {
+		// What the earlier writes make of a view is not known yet.
+		if !w.table && !first || touched(ov[rel]) || !g.eng.cols.Unchanged(w.store, w.clock) {
+			return readConflict{}
+		}
+	}
+	for rel, rows := range rs.rows {
+		for k, was := range rows {
+			now, seen := []byte(nil), false
+			if o := ov[rel]; o != nil {
+				now, seen = o.vals[k]
+			}
+			if !seen {
+				v, ok, err := sn.Get(rel, []byte(k))
+				if err != nil {
+					return err
+				}
+				if ok {
+					now = v
+				}
+			}
+			if (now == nil) != (was == nil) || !bytes.Equal(now, was) {
+				return readConflict{}
+			}
+		}
+	}
+	return nil
+}
+
+// touched reports whether writes have changed a table in this epoch, or may have.
+func touched(o *overlay) bool { return o != nil && len(o.vals)+len(o.count) > 0 }
