@@ -5,13 +5,10 @@ import (
 	"sort"
 
 	"github.com/streamdb/streamdb/expr"
-	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
-
-const invalidFrameSize pgerr.Code = "22013"
 
 // frame computes the rows [lo, hi) that each row of a partition sees.
 type frame struct {
@@ -21,38 +18,48 @@ type frame struct {
 	startAt    *expr.Program // order value at which the frame starts
 	endAt      *expr.Program
 	order      expr.SortKey
-	lo, hi     []int
-	keys       [][]byte
+	// starts and ends are the columns of offsets that differ between partitions; -1:
+	// there are none.
+	starts, ends int
+	lo, hi       []int
+	keys         [][]byte
 }
 
 func newFrame(b *opBase, p *plan.Window, f plan.Frame, ts []types.T) (*frame, error) {
-	r := &frame{f: f}
+	r := &frame{f: f, starts: -1, ends: -1}
 	for _, x := range []struct {
 		e     expr.Expr
 		kind  plan.BoundKind
 		what  string
 		at    *int64
+		col   *int
 		value **expr.Program
-	}{{f.StartOffset, f.Start, "starting", &r.start, &r.startAt}, {f.EndOffset, f.End, "ending", &r.end, &r.endAt}} {
+	}{{f.StartOffset, f.Start, "starting", &r.start, &r.starts, &r.startAt}, {f.EndOffset, f.End, "ending", &r.end, &r.ends, &r.endAt}} {
 		if x.kind != plan.Preceding && x.kind != plan.Following {
 			continue
 		}
-		d, err := expr.EvalConst(b.ctx.Expr, x.e)
-		if err != nil {
-			return nil, err
-		}
-		if d == nil {
-			return nil, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", x.what)
+		off := x.e
+		if c, ok := off.(*expr.Col); ok {
+			*x.col = c.Index
+		} else {
+			d, err := expr.EvalConst(b.ctx.Expr, off)
+			if err == nil {
+				err = expr.CheckFrameOffset(d, off.Type(), f.Mode == plan.Range, x.what)
+			}
+			if err != nil {
+				return nil, err
+			}
+			off = &expr.Const{Val: d, Typ: off.Type()}
+			if f.Mode != plan.Range {
+				*x.at = d.(int64)
+			}
 		}
 		if f.Mode != plan.Range {
-			*x.at = d.(int64)
-			if *x.at < 0 {
-				return nil, pgerr.New(invalidFrameSize, "frame %s offset must not be negative", x.what)
-			}
 			continue
 		}
 		r.order = p.Order[0]
-		if *x.value, err = r.rangeBound(d, x.e.Type(), x.kind, ts); err != nil {
+		var err error
+		if *x.value, err = r.rangeBound(off, x.kind, ts); err != nil {
 			return nil, err
 		}
 	}
@@ -60,22 +67,20 @@ func newFrame(b *opBase, p *plan.Window, f plan.Frame, ts []types.T) (*frame, er
 }
 
 // rangeBound compiles order value ∓ offset.
-func (r *frame) rangeBound(d types.Datum, off types.T, kind plan.BoundKind, ts []types.T) (*expr.Program, error) {
-	zero, err := types.ParseText(off, "0", &types.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if expr.CompareDatums(off, d, zero) < 0 {
-		return nil, pgerr.New(invalidFrameSize, "invalid preceding or following size in window function")
-	}
+func (r *frame) rangeBound(off expr.Expr, kind plan.BoundKind, ts []types.T) (*expr.Program, error) {
 	var key expr.Expr = &expr.Col{Index: r.order.Col, Typ: ts[r.order.Col]}
 	switch key.Type().ID {
 	case types.Date:
 		key = &expr.Cast{Arg: key, To: types.TTimestamp}
-	case types.Time:
-		return nil, pgerr.Unsupported("RANGE with an offset over a column of type time", "")
+	case types.Time: // as intervals, which go beyond a day; of the offset only the time counts
+		key = &expr.Cast{Arg: key, To: types.TInterval}
+		var err error
+		if off, err = timeOf(off); err != nil {
+			return nil, err
+		}
 	}
 	if r.key == nil {
+		var err error
 		if r.key, err = expr.Compile(key); err != nil {
 			return nil, err
 		}
@@ -84,16 +89,32 @@ func (r *frame) rangeBound(d types.Datum, off types.T, kind plan.BoundKind, ts [
 	if (kind == plan.Preceding) != r.order.Desc {
 		name = "-"
 	}
-	fn, err := expr.ResolveOp(name, key.Type(), off)
+	fn, err := expr.ResolveOp(name, key.Type(), off.Type())
 	if err != nil {
 		return nil, err
 	}
-	return expr.Compile(&expr.Call{Fn: fn, Args: []expr.Expr{key, &expr.Const{Val: d, Typ: off}}, Typ: key.Type()})
+	return expr.Compile(&expr.Call{Fn: fn, Args: []expr.Expr{key, off}, Typ: key.Type()})
+}
+
+// timeOf is an interval without its months and days.
+func timeOf(off expr.Expr) (expr.Expr, error) {
+	day := &expr.Const{Val: "day", Typ: types.TText}
+	trunc, err := expr.ResolveFunc("date_trunc", []types.T{types.TText, types.TInterval})
+	if err != nil {
+		return nil, err
+	}
+	minus, err := expr.ResolveOp("-", types.TInterval, types.TInterval)
+	if err != nil {
+		return nil, err
+	}
+	days := &expr.Call{Fn: trunc, Args: []expr.Expr{day, off}, Typ: types.TInterval}
+	return &expr.Call{Fn: minus, Args: []expr.Expr{off, days}, Typ: types.TInterval}, nil
 }
 
 // bounds fills lo and hi for a partition.
 func (r *frame) bounds(c *expr.Ctx, p *partition) error {
 	n := p.rows.Rows
+	r.start, r.end = offsetOf(p, r.starts, r.start), offsetOf(p, r.ends, r.end)
 	r.lo, r.hi = append(r.lo[:0], make([]int, n)...), append(r.hi[:0], make([]int, n)...)
 	if r.f.Mode == plan.Range && r.key != nil {
 		if err := r.rangeKeys(c, p); err != nil {
@@ -117,6 +138,18 @@ func (r *frame) bounds(c *expr.Ctx, p *partition) error {
 		r.hi[i] = max(r.hi[i], r.lo[i])
 	}
 	return err
+}
+
+// offsetOf is the offset of a partition's frames in rows or groups: of column col, if
+// there is one.
+func offsetOf(p *partition, col int, otherwise int64) int64 {
+	if col < 0 || p.rows.Rows == 0 {
+		return otherwise
+	}
+	if v, ok := p.rows.Cols[col].(*vec.Col[int64]); ok {
+		return v.Vals[0]
+	}
+	return otherwise
 }
 
 // bound returns one end of row i's frame; RANGE with an offset is left to

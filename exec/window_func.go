@@ -277,7 +277,7 @@ func newWindowAgg(b *opBase, p *plan.Window, f plan.WindowFunc, ts []types.T) (w
 func (w *windowAgg) reach() windowReach {
 	r := w.frame.reach()
 	// A frame that ends before its row may end before the mark.
-	r.resumes = r.back.kind == endAll && w.flat != nil && w.frame.f.End != plan.Preceding
+	r.resumes = r.back.kind == endAll && w.flat != nil && w.frame.f.End != plan.Preceding && !w.frame.varies()
 	return r
 }
 

@@ -40,8 +40,14 @@ const (
 
 var reachAll = windowReach{back: reachEnd{kind: endAll}, ahead: reachEnd{kind: endAll}}
 
+// varies tells that offsets differ between partitions.
+func (r *frame) varies() bool { return r.starts >= 0 || r.ends >= 0 }
+
 // reach returns the reach of a function of the frame's rows.
 func (r *frame) reach() windowReach {
+	if r.varies() {
+		return reachAll
+	}
 	return windowReach{back: r.reachEnd(r.f.Start, r.start, r.startAt, plan.Preceding),
 		ahead: r.reachEnd(r.f.End, r.end, r.endAt, plan.Following)}
 }

@@ -41,7 +41,8 @@ func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	var err error
 	if ec.sc.parent != nil {
 		if item, err = b.aggItem(ec, e); err == nil {
-			if level := item.level(); level > 0 {
+			level := item.level()
+			if sc := ec.sc.out(level); level > 0 && sc != nil && sc.fn == nil { // arguments of a function are no rows
 				return b.outerAgg(ec, item, level)
 			}
 		}

@@ -5,10 +5,36 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 )
 
-// An aggregate of a query around is an Outer reference to that query with a negative
-// index, until that query is grouped (groupSubquery).
+// What a query around computes of its rows is an Outer reference to that query with a
+// negative index: an aggregate or GROUPING() until that query is grouped
+// (groupSubquery), a window function until its windows are planned. The remainder of
+// the index by three tells which it is.
 
-func aggOuter(item int) int { return -1 - item }
+func aggOuter(item int) int { return -1 - 3*item }
+
+func markOuter(mark int) int { return -2 - 3*mark }
+
+func winOuter(win int) int { return -3 - 3*win }
+
+// windowOf returns the window function that an index means; -1: none.
+func windowOf(index int) int {
+	if index < 0 && (-1-index)%3 == 2 {
+		return (-1 - index) / 3
+	}
+	return -1
+}
+
+// groupedOuter is the place in the grouped row of what a negative index means, for
+// so many keys and aggregates. Window functions stay what they are.
+func groupedOuter(index, keys, aggs int) int {
+	switch k := -1 - index; k % 3 {
+	case 0:
+		return keys + k/3
+	case 1:
+		return keys + aggs + k/3
+	}
+	return index
+}
 
 // level is how many queries out the aggregate belongs: where the nearest of the
 // columns it reads is, and 0 if it reads none.
@@ -51,12 +77,7 @@ func nearest(e expr.Expr, level *int) {
 
 // outerAgg gives an aggregate to the query level queries out.
 func (b *binder) outerAgg(ec *exprContext, item *aggItem, level int) (expr.Expr, error) {
-	sc := ec.sc
-	for range level {
-		if sc = sc.outside(); sc == nil {
-			return nil, b.unsupported(item.at, "an aggregate over the arguments of a function only", "Compute the aggregate in the query that calls it.")
-		}
-	}
+	sc := ec.sc.out(level)
 	if sc.ec == nil {
 		return nil, b.errAt(item.at, pgerr.GroupingError, "aggregate functions are not allowed in FROM clause of their own query level")
 	}
@@ -77,6 +98,24 @@ func (b *binder) outerAgg(ec *exprContext, item *aggItem, level int) (expr.Expr,
 	}
 	item.key = item.text()
 	return &expr.Outer{Level: level, Index: aggOuter(item.addTo(sc.ec.aggs)), Typ: item.typ}, nil
+}
+
+// outerGrouping gives a GROUPING() to the query level queries out.
+func (b *binder) outerGrouping(ec *exprContext, g *groupingRef, level int) (expr.Expr, error) {
+	sc := ec.sc.out(level)
+	if sc == nil || sc.fn != nil {
+		return nil, b.groupingArgs(g, 0)
+	}
+	if sc.ec == nil {
+		return nil, b.errAt(g.at, pgerr.GroupingError, "grouping operations are not allowed in FROM clause of their own query level")
+	}
+	if err := b.groupingAllowed(sc.ec, g.at); err != nil {
+		return nil, err
+	}
+	for i, x := range g.args {
+		g.args[i] = inward(x, level)
+	}
+	return &expr.Outer{Level: level, Index: markOuter(g.addTo(sc.ec.grouping)), Typ: g.Type()}, nil
 }
 
 // aggregates reports whether the aggregate reads another one of the query level

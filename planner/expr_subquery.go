@@ -18,6 +18,7 @@ const (
 	subExists
 	subAny // true when cmp holds for a row
 	subRow // what cmp is of the only row; NULL without one
+	subSet // the rows of a user's function in a select list
 )
 
 // subRef stands for a subquery inside an expression between binding and
@@ -29,6 +30,7 @@ type subRef struct {
 	// cmp compares, for subAny and subRow: over columns of the row around and subCols of
 	// the subquery's row. simple tells that it is one equality (lhs = column).
 	cmp  expr.Expr
+	set  *setRows // for subSet: what node was made of
 	name string
 	at   sql.Node
 }
@@ -195,8 +197,10 @@ func fewMany(few bool) string {
 func hasSubquery(e expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(x expr.Expr) bool {
-		switch x.(type) {
-		case *subRef, *subField:
+		switch x := x.(type) {
+		case *subRef:
+			found = found || x.kind != subSet
+		case *subField:
 			found = true
 		}
 		return !found
@@ -215,9 +219,7 @@ func (b *binder) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 			plain = append(plain, c)
 		}
 	}
-	if len(plain) > 0 {
-		n = &plan.Filter{Input: n, Cond: and(plain)}
-	}
+	n = filterUnder(n, plain)
 	for _, c := range subs {
 		not := false
 		inner := c
@@ -240,6 +242,36 @@ func (b *binder) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 		n = &plan.Filter{Input: n, Cond: es[0]}
 	}
 	return n, nil
+}
+
+// filterUnder puts conditions on the left side of an Apply where they read no other
+// and cannot fail, so that its right side is not computed for rows that they drop.
+func filterUnder(n plan.Node, conds []expr.Expr) plan.Node {
+	a, ok := n.(*plan.Apply)
+	if !ok || a.Kind == plan.Right || a.Kind == plan.Full {
+		return withFilter(n, conds)
+	}
+	var above, below []expr.Expr
+	nl := len(a.Left.Schema())
+	for _, c := range conds {
+		used := map[int]bool{}
+		usedCols(c, used)
+		left := !failsOnData(c) && !plan.IsVolatile(c)
+		for i := range used {
+			left = left && i < nl
+		}
+		if left {
+			below = append(below, c)
+		} else {
+			above = append(above, c)
+		}
+	}
+	if len(below) == 0 {
+		return withFilter(n, conds)
+	}
+	c := *a
+	c.Left = filterUnder(a.Left, below)
+	return withFilter(&c, above)
 }
 
 // applySubquery makes [NOT] EXISTS or [NOT] IN of a conjunct a join.
@@ -290,7 +322,7 @@ func (b *binder) planSubqueries(n plan.Node, es []expr.Expr) (plan.Node, []expr.
 				return &expr.Col{Index: at + f.index, Typ: f.typ}
 			}
 			s, ok := x.(*subRef)
-			if !ok || first != nil {
+			if !ok || s.kind == subSet || first != nil {
 				return x
 			}
 			if s.cmp != nil && hasSubquery(s.cmp) {

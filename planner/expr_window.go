@@ -274,18 +274,37 @@ func (b *binder) frame(ec *exprContext, s *sql.WindowSpec, w *winItem) error {
 	return err
 }
 
+// frameOffset binds the distance of a frame's bound. It is the same for all rows of
+// the query, but not always a constant: it may have subqueries and refer to the row
+// around.
 func (b *binder) frameOffset(ec *exprContext, s *sql.WindowSpec, bound sql.Bound, w *winItem) (expr.Expr, error) {
 	if bound.Offset == nil {
 		return nil, nil
 	}
 	mode := [...]string{"RANGE", "ROWS", "GROUPS"}[s.Frame.Mode]
-	x, err := b.expr(&exprContext{sc: &scope{ctes: ec.sc.ctes}, clause: "window " + mode, noSub: "window frames"}, bound.Offset)
+	x, err := b.expr(&exprContext{sc: ec.sc, clause: "window " + mode}, bound.Offset)
 	if err != nil {
-		return nil, b.errAt(bound.Offset, pgerr.InvalidColumnReference, "argument of %s must not contain variables", mode)
+		return nil, err
+	}
+	if err := b.noVariables(x, bound.Offset, mode); err != nil {
+		return nil, err
 	}
 	if s.Frame.Mode != sql.FrameRange {
-		return b.coerce(x, types.TInt8, expr.Assignment, bound.Offset)
+		x, err = b.rowCount(x, bound.Offset, mode)
+	} else {
+		x, err = b.rangeOffset(x, s, bound.Offset, w)
 	}
+	if err != nil {
+		return nil, err
+	}
+	if x = b.fold(x); plan.IsVolatile(x) {
+		return b.onceRow(x, bound.Offset)
+	}
+	return x, nil
+}
+
+// rangeOffset gives an offset of RANGE the type that is added to the order value.
+func (b *binder) rangeOffset(x expr.Expr, s *sql.WindowSpec, at sql.Node, w *winItem) (expr.Expr, error) {
 	if len(w.order) != 1 {
 		return nil, b.errAt(s, pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 	}
@@ -296,7 +315,11 @@ func (b *binder) frameOffset(ec *exprContext, s *sql.WindowSpec, bound sql.Bound
 	case 'N', 'T':
 		t = t.Base()
 	default:
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t.Base()).At(b.at(bound.Offset))
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t.Base()).At(b.at(at))
 	}
-	return b.coerce(x, t, expr.Implicit, bound.Offset)
+	if from := x.Type(); from.ID != types.Unknown && !expr.CanCast(from, t, expr.Implicit) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s",
+			w.order[0].e.Type().Base(), from.Base()).WithHint("Cast the offset value to an appropriate type.").At(b.at(leftmost(at.(sql.Expr))))
+	}
+	return b.coerce(x, t, expr.Implicit, at)
 }

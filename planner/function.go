@@ -108,7 +108,7 @@ func (b *binder) userCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 		if !ec.allowSet {
 			return nil, b.errAt(e, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause)
 		}
-		return nil, b.unsupported(e, "a function of CREATE FUNCTION that returns a set in a select list", "Call it in FROM: FROM t, f(t.a).")
+		return b.setCall(ec, e, fn, args)
 	}
 	switch ec.noSub {
 	case "", "LIMIT", "OFFSET", "EXECUTE parameters":
@@ -229,26 +229,11 @@ func (b *binder) argument(sc *scope, c *scopeCol, level int, at sql.Node) (expr.
 		return c.value(), nil
 	}
 	use.deep[c.index] = true
-	if !movable(c.e) {
-		return nil, b.unsupported(at, "an aggregate, window function or subquery as an argument of a function that reads tables",
-			"Compute the argument in a subquery of FROM.")
+	if hasSet(c.e) {
+		return nil, b.unsupported(at, "a set-returning function as an argument of a function that reads tables",
+			"Call it in a subquery of FROM.")
 	}
 	return outward(c.value(), level), nil
-}
-
-// movable reports whether an expression keeps its meaning in a query inside.
-func movable(e expr.Expr) bool {
-	ok := true
-	expr.Walk(e, func(x expr.Expr) bool {
-		switch x := x.(type) {
-		case *subRef, *subField, *aggRef, *winRef, *groupingRef:
-			ok = false
-		case *expr.Call:
-			ok = ok && !x.Fn.Set
-		}
-		return ok
-	})
-	return ok
 }
 
 // inlined binds the text of a function by f, with the parameters standing for args.
@@ -286,8 +271,15 @@ func (b *binder) inlined(fn *catalog.Function, args []expr.Expr, caller *scope, 
 func isVolatile(e expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(x expr.Expr) bool {
-		c, ok := x.(*expr.Call)
-		found = found || ok && c.Fn.Volatility == expr.Volatile
+		switch x := x.(type) {
+		case *expr.Call:
+			found = found || x.Fn.Volatility == expr.Volatile
+		case *subRef:
+			plan.Walk(x.node, func(n plan.Node) bool {
+				plan.EachExpr(n, func(y expr.Expr) { found = found || isVolatile(y) })
+				return !found
+			})
+		}
 		return !found
 	})
 	return found
@@ -348,28 +340,16 @@ func isExpression(q *sql.Select) bool {
 // of one row at most if first is set. Where one value is wanted of a function that
 // returns rows, they are put together.
 func (b *binder) functionRows(q *sql.Select, sc *scope, fn *catalog.Function, first bool) (plan.Node, error) {
-	r, err := b.boundQuery(q, sc, queryMode{order: true})
+	f, err := b.functionSet(q, sc, fn, first)
 	if err != nil {
 		return nil, err
 	}
-	n := r.node
-	if first && !oneAtMost(n) {
-		n = &plan.TopN{Input: n, Order: r.order, Limit: 1}
-	}
-	es, out, err := b.functionColumns(n, r.cols, fn)
-	if err != nil {
-		return nil, err
-	}
+	n := f.rows()
 	if first && fn.Returns.Type.ID == types.Record {
-		names := make([]string, len(out))
-		for i, c := range out {
-			names[i] = c.Name
-		}
-		row := expr.NewRow(es, names)
-		row.Whole, row.Typ = true, fn.Returns.Type.Base()
-		es, out = []expr.Expr{row}, []plan.Column{{Name: fn.Name, Typ: row.Typ}}
+		row := f.row(identity(n), fn.Returns.Type.Base())
+		return &plan.Project{Input: n, Exprs: []expr.Expr{row}, Out: []plan.Column{{Name: fn.Name, Typ: row.Type()}}}, nil
 	}
-	return &plan.Project{Input: n, Exprs: es, Out: out}, nil
+	return n, nil
 }
 
 // oneAtMost reports whether a plan yields one row at most, whatever it reads.
@@ -447,68 +427,6 @@ func resultColumns(fn *catalog.Function) []catalog.Column {
 		return out
 	}
 	return []catalog.Column{{Name: fn.Name, Type: fn.Returns.Type.Base()}}
-}
-
-// userTable binds a function of a user in FROM; nil: the call means none.
-func (b *binder) userTable(te *sql.FuncTable, outer *scope) (*fromPart, error) {
-	var fn *catalog.Function
-	var args []expr.Expr
-	for _, f := range te.Funcs {
-		e, ok := f.Call.(*sql.FuncCall)
-		if !ok {
-			continue
-		}
-		var err error
-		ec := &exprContext{sc: outer, clause: "functions in FROM"}
-		if fn, args, err = b.resolveUser(ec, e); err != nil {
-			return nil, err
-		}
-		if fn != nil && (len(te.Funcs) > 1 || te.Ordinality) {
-			return nil, b.unsupported(te, "ROWS FROM and WITH ORDINALITY with functions of CREATE FUNCTION", "Number the rows with row_number() in the function.")
-		}
-	}
-	if fn == nil {
-		return nil, nil
-	}
-	for _, a := range args {
-		if !movable(a) {
-			return nil, b.unsupported(te, "a subquery in the arguments of a function in FROM", "Put the subquery in FROM and the function after it.")
-		}
-	}
-	if defs := te.Funcs[0].Columns; len(defs) > 0 {
-		return nil, b.errAt(defs[0], pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"")
-	}
-	var n plan.Node
-	err := b.inlined(fn, args, outer, te, func(q *sql.Select, sc *scope) error {
-		r, err := b.boundQuery(q, sc, queryMode{order: true})
-		if err != nil {
-			return err
-		}
-		n = r.node
-		if !fn.Set && !oneAtMost(n) {
-			n = &plan.TopN{Input: n, Order: r.order, Limit: 1}
-		}
-		es, out, err := b.functionColumns(n, r.cols, fn)
-		n = &plan.Project{Input: n, Exprs: es, Out: out}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if fn.Strict && len(args) > 0 {
-		n = &plan.Filter{Input: n, Cond: &expr.Not{Arg: outward(anyNull(args), 1)}}
-	}
-	if !fn.Set { // such a function has a row in any case
-		n = &plan.Apply{Kind: plan.Left, Left: oneRow(), Right: shiftOuter(n, 1)}
-	}
-	it, err := b.alias(te.Alias, fn.Name, n.Schema(), te)
-	if err != nil {
-		return nil, err
-	}
-	if it.scalar = len(it.cols) == 1 && len(fn.Columns) == 0 && fn.Returns.Type.ID != types.Record; it.scalar && te.Alias != nil && len(te.Alias.Columns) == 0 {
-		it.cols[0].name = te.Alias.Name
-	}
-	return &fromPart{node: n, items: []*rangeItem{it}}, nil
 }
 
 // paramNamed resolves a column reference that no query of a function knows: to a

@@ -92,7 +92,10 @@ func (b *binder) cutByRank(q *sql.Select, r *bound, lim, off expr.Expr, ties boo
 			continue
 		}
 		if plan.IsVolatile(x) {
-			return b.unsupported(q, "a LIMIT or OFFSET in a subquery or view that may change from row to row", "Write the number itself.")
+			var err error
+			if x, err = b.onceRow(x, q); err != nil {
+				return err
+			}
 		}
 		n, es, err := b.planSubqueries(node, []expr.Expr{x})
 		if err != nil {
@@ -142,12 +145,8 @@ func (b *binder) limitExpr(e sql.Expr, sc *scope, what string) (expr.Expr, error
 	if err := b.noVariables(x, e, what); err != nil {
 		return nil, err
 	}
-	t := x.Type()
-	if x, err = b.coerce(x, types.TInt8, expr.Assignment, e); err != nil {
-		if t.ID == types.Unknown {
-			return nil, err
-		}
-		return nil, b.errAt(leftmost(e), pgerr.DatatypeMismatch, "argument of %s must be type bigint, not type %s", what, t.Base())
+	if x, err = b.rowCount(x, e, what); err != nil {
+		return nil, err
 	}
 	x = b.fold(x)
 	if c, ok := x.(*expr.Const); ok {
@@ -159,6 +158,27 @@ func (b *binder) limitExpr(e sql.Expr, sc *scope, what string) (expr.Expr, error
 		}
 	}
 	return x, nil
+}
+
+// rowCount makes a number of rows a bigint.
+func (b *binder) rowCount(x expr.Expr, e sql.Expr, what string) (expr.Expr, error) {
+	t := x.Type()
+	x, err := b.coerce(x, types.TInt8, expr.Assignment, e)
+	if err != nil && t.ID != types.Unknown {
+		return nil, b.errAt(leftmost(e), pgerr.DatatypeMismatch, "argument of %s must be type bigint, not type %s", what, t.Base())
+	}
+	return x, err
+}
+
+// onceRow makes a value that is the same for all rows of a query a subquery, which is
+// computed once, where it might change from row to row.
+func (b *binder) onceRow(x expr.Expr, at sql.Node) (expr.Expr, error) {
+	n, es, err := b.planSubqueries(oneRow(), []expr.Expr{outward(x, 1)})
+	if err != nil {
+		return nil, err
+	}
+	n = &plan.Project{Input: n, Exprs: es, Out: []plan.Column{{Name: "once", Typ: x.Type()}}}
+	return &subRef{kind: subScalar, node: n, typ: x.Type(), at: at}, nil
 }
 
 // noVariables: x may refer to the rows of the queries around, but not to those of its

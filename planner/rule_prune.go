@@ -345,6 +345,7 @@ func (p pruner) pruneWindow(n *plan.Window, need []int) (plan.Node, map[int]int)
 		}
 		keep = append(keep, i)
 		s.add(f.Args...)
+		s.add(f.Frame.Columns()...)
 		if f.Agg != nil {
 			s.add(f.Agg.Args...)
 			if f.Agg.Filter >= 0 {
@@ -364,6 +365,7 @@ func (p pruner) pruneWindow(n *plan.Window, need []int) (plan.Node, map[int]int)
 	for _, i := range keep {
 		f := n.Funcs[i]
 		f.Args = mapInts(f.Args, at)
+		f.Frame = f.Frame.Moved(at)
 		if f.Agg != nil {
 			a := *f.Agg
 			a.Args = mapInts(a.Args, at)

@@ -36,6 +36,14 @@ func (sc *scope) outside() *scope {
 	return sc.parent
 }
 
+// out is the scope level queries out; nil if it cannot be seen.
+func (sc *scope) out(level int) *scope {
+	for ; level > 0 && sc != nil; level-- {
+		sc = sc.outside()
+	}
+	return sc
+}
+
 // depth is the number of scopes from sc outwards.
 func (sc *scope) depth() int {
 	n := 0
@@ -138,6 +146,19 @@ func outward(e expr.Expr, level int) expr.Expr {
 			return &expr.Outer{Level: level, Index: x.Index, Typ: x.Typ}
 		case *expr.Outer:
 			return &expr.Outer{Level: x.Level + level, Index: x.Index, Typ: x.Typ}
+		case *aggRef:
+			return &expr.Outer{Level: level, Index: aggOuter(x.index), Typ: x.typ}
+		case *groupingRef:
+			return &expr.Outer{Level: level, Index: markOuter(x.index), Typ: x.Type()}
+		case *winRef:
+			return &expr.Outer{Level: level, Index: winOuter(x.index), Typ: x.typ}
+		case *subRef:
+			c := *x
+			c.node = shiftOuter(x.node, level)
+			if c.cmp != nil {
+				c.cmp = outward(x.cmp, level)
+			}
+			return &c
 		}
 		return x
 	})

@@ -26,19 +26,50 @@ type groupingRef struct {
 // Type: GROUPING() is an integer.
 func (g *groupingRef) Type() types.T { return types.TInt4 }
 
+// groupingCall binds a GROUPING(). As an aggregate it belongs to the query whose
+// columns it reads.
 func (b *binder) groupingCall(ec *exprContext, e *sql.Grouping) (expr.Expr, error) {
-	if ec.grouping == nil {
-		return nil, b.errAt(e, pgerr.GroupingError, "grouping operations are not allowed in %s", ec.clause)
-	}
 	inner := *ec
 	inner.aggs, inner.wins, inner.grouping = nil, nil, nil
 	args, err := b.exprs(&inner, e.Args)
 	if err != nil {
 		return nil, err
 	}
-	g := &groupingRef{args: args, at: e, places: e.Args, index: len(*ec.grouping)}
-	*ec.grouping = append(*ec.grouping, g)
+	g := &groupingRef{args: args, at: e, places: e.Args}
+	level := -1
+	for _, x := range args {
+		nearest(x, &level)
+	}
+	if level > 0 {
+		return b.outerGrouping(ec, g, level)
+	}
+	if err := b.groupingAllowed(ec, e); err != nil {
+		return nil, err
+	}
+	g.addTo(ec.grouping)
 	return g, nil
+}
+
+// groupingAllowed: GROUPING() cannot stand everywhere.
+func (b *binder) groupingAllowed(ec *exprContext, at sql.Node) error {
+	switch {
+	case ec.inAgg:
+		return b.errAt(at, pgerr.GroupingError, "aggregate function calls cannot be nested")
+	case ec.grouping == nil:
+		return b.errAt(at, pgerr.GroupingError, "grouping operations are not allowed in %s", ec.clause)
+	}
+	return nil
+}
+
+// addTo gives g a place among the marks of a query.
+func (g *groupingRef) addTo(marks *[]*groupingRef) int {
+	g.index = len(*marks)
+	*marks = append(*marks, g)
+	return g.index
+}
+
+func (b *binder) groupingArgs(g *groupingRef, i int) error {
+	return b.errAt(leftmost(g.places[i]), pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level")
 }
 
 // bindGroups binds GROUP BY and expands ROLLUP, CUBE and GROUPING SETS.
@@ -246,6 +277,11 @@ func (s *selection) group() error {
 	if pre.node, planned, err = s.b.planSubqueries(pre.node, s.keys); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(planned, hasSet) {
+		if pre.node, planned, err = s.b.expandSets(pre.node, planned); err != nil {
+			return err
+		}
+	}
 	keyCols := make([]int, len(s.keys))
 	calls := make([]expr.AggCall, len(s.aggs))
 	for i, k := range planned {
@@ -414,7 +450,7 @@ func (s *selection) toGroups(keys []string) error {
 	for _, m := range s.marks {
 		for i, a := range m.args {
 			if _, ok := at[exprKey(a)]; !ok {
-				return s.b.errAt(leftmost(m.places[i]), pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level")
+				return s.b.groupingArgs(m, i)
 			}
 		}
 	}
@@ -548,8 +584,8 @@ func (s *selection) groupSubquery(r *subRef, at map[string]int, rewrite func(exp
 		if o.Level-d != 1 {
 			return o
 		}
-		if o.Index < 0 { // an aggregate of this query
-			return &expr.Outer{Level: o.Level, Index: len(s.keys) + aggOuter(o.Index), Typ: o.Typ}
+		if o.Index < 0 { // an aggregate or mark of this query
+			return &expr.Outer{Level: o.Level, Index: groupedOuter(o.Index, len(s.keys), len(s.aggs)), Typ: o.Typ}
 		}
 		i, ok := at[exprKey(&expr.Col{Index: o.Index})]
 		if !ok {

@@ -17,6 +17,11 @@ func (w *winItem) each(f func(expr.Expr) expr.Expr) {
 	}
 	apply(w.args)
 	apply(w.partition)
+	for _, off := range []*expr.Expr{&w.frame.StartOffset, &w.frame.EndOffset} {
+		if *off != nil {
+			*off = f(*off)
+		}
+	}
 	for i := range w.order {
 		w.order[i].e = f(w.order[i].e)
 	}
@@ -53,8 +58,16 @@ func (s *selection) window() error {
 	}
 	return s.each(func(e expr.Expr) (expr.Expr, error) {
 		return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
-			if r, ok := x.(*winRef); ok {
-				return &expr.Col{Index: at[r.index], Typ: r.typ}
+			switch x := x.(type) {
+			case *winRef:
+				return &expr.Col{Index: at[x.index], Typ: x.typ}
+			case *subRef:
+				return mapOuterExpr(x, 0, func(o *expr.Outer, d int) expr.Expr {
+					if w := windowOf(o.Index); w >= 0 && o.Level-d == 0 {
+						return &expr.Outer{Level: o.Level, Index: at[w], Typ: o.Typ}
+					}
+					return o
+				})
 			}
 			return x
 		}), nil
@@ -112,6 +125,8 @@ func (s *selection) windowNode(which []int, at []int) error {
 		for _, a := range w.args {
 			f.Args = append(f.Args, pre.add(a))
 		}
+		varyingOffset(pre, n, &f.Frame.StartOffset, w.frame.Mode, "starting")
+		varyingOffset(pre, n, &f.Frame.EndOffset, w.frame.Mode, "ending")
 		n.Funcs = append(n.Funcs, f)
 	}
 	n.Input = pre.build()
@@ -122,4 +137,19 @@ func (s *selection) windowNode(which []int, at []int) error {
 	}
 	s.node = n
 	return nil
+}
+
+// varyingOffset makes an offset that is no constant a column of the input. It is a
+// partition column too, so that all rows of a partition have the same.
+func varyingOffset(pre *preProject, n *plan.Window, off *expr.Expr, mode plan.FrameMode, what string) {
+	switch (*off).(type) {
+	case nil, *expr.Const, *expr.Param:
+		return
+	}
+	t := (*off).Type()
+	c := pre.add(&expr.Call{Fn: expr.FrameOffset(t, mode == plan.Range, what), Args: []expr.Expr{*off}, Typ: t})
+	if !slices.Contains(n.Partition, c) {
+		n.Partition = append(n.Partition, c)
+	}
+	*off = &expr.Col{Index: c, Typ: t}
 }

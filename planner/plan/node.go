@@ -313,12 +313,34 @@ const (
 	ExcludeTies
 )
 
-// Frame is a window frame; offsets are constants of the kind the mode needs.
+// Frame is a window frame. Offsets are of the type the mode needs: constants, or
+// columns of the input that are partition columns too.
 type Frame struct {
 	Mode                   FrameMode
 	Start, End             BoundKind
 	StartOffset, EndOffset expr.Expr
 	Exclude                Exclude
+}
+
+// Columns are those of the input that the frame reads.
+func (f Frame) Columns() []int {
+	var out []int
+	for _, e := range []expr.Expr{f.StartOffset, f.EndOffset} {
+		if c, ok := e.(*expr.Col); ok {
+			out = append(out, c.Index)
+		}
+	}
+	return out
+}
+
+// Moved is the frame over an input whose columns are elsewhere.
+func (f Frame) Moved(at map[int]int) Frame {
+	for _, e := range []*expr.Expr{&f.StartOffset, &f.EndOffset} {
+		if c, ok := (*e).(*expr.Col); ok {
+			*e = &expr.Col{Index: at[c.Index], Typ: c.Typ}
+		}
+	}
+	return f
 }
 
 // Window computes window functions over partitions; the output is the input's

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/types"
 )
@@ -135,6 +137,14 @@ func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 		return &c
 	case *Limit:
 		return &Limit{n.Input, one(n.Limit), one(n.Offset)}
+	case *Window:
+		c := *n
+		c.Funcs = slices.Clone(n.Funcs)
+		for i := range c.Funcs {
+			f := &c.Funcs[i].Frame
+			f.StartOffset, f.EndOffset = one(f.StartOffset), one(f.EndOffset)
+		}
+		return &c
 	case *Apply:
 		c := *n
 		c.On = one(n.On)
