@@ -92,6 +92,8 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		p.command = s.setConstraintsCommand(st)
 	case *sql.LockTable:
 		p.command = tagged("LOCK TABLE", func(context.Context) error { return s.lockTables(st) })
+	case *sql.Do:
+		return pgerr.Unsupported("DO", "Send the statements of the block from the client.").At(int(st.Pos) + 1)
 	case *sql.Unsupported:
 		if st.Err != nil {
 			return st.Err

@@ -96,16 +96,12 @@ func (s *Session) closeCursor(name string) error {
 }
 
 func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
-	c := s.cursors[st.Cursor]
-	if c == nil {
-		return pgerr.New(pgerr.InvalidCursorName, "cursor \"%s\" does not exist", st.Cursor)
-	}
 	if st.Dir != sql.FetchForward || st.Count < 0 {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").
 			WithHint("Declare it with SCROLL option to enable backward scan.")
 	}
 	if !st.Move {
-		p.cols = c.portal.p.cols
+		p.fetches = st.Cursor
 	}
 	p.command = func(ctx context.Context, _ []types.Datum) (*vec.Chunk, string, error) {
 		c := s.cursors[st.Cursor]

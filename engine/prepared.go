@@ -46,6 +46,8 @@ type prepared struct {
 	copyTag bool // the tag is COPY, not SELECT
 	// wholeTag: the command's tag has its row count already.
 	wholeTag bool
+	// fetches is the cursor whose columns are those of the rows, of FETCH.
+	fetches string
 }
 
 // portal is a bound statement.
@@ -164,7 +166,16 @@ func takesParams(st sql.Stmt) bool {
 func (p *prepared) Params() []types.T { return p.params }
 
 // Columns implements wire.Prepared.
-func (p *prepared) Columns() []wire.Column { return p.cols }
+func (p *prepared) Columns() []wire.Column {
+	if p.fetches == "" {
+		return p.cols
+	}
+	// The cursor may be declared later, or anew, so only its use fails without it.
+	if c := p.s.cursors[p.fetches]; c != nil {
+		return c.portal.Columns()
+	}
+	return nil
+}
 
 // Close implements wire.Prepared.
 func (p *prepared) Close() {}
@@ -240,7 +251,7 @@ func resultColumns(cs []plan.Column) []wire.Column {
 }
 
 // Columns implements wire.Portal.
-func (o *portal) Columns() []wire.Column { return o.p.cols }
+func (o *portal) Columns() []wire.Column { return o.p.Columns() }
 
 // Copy implements wire.Portal.
 func (o *portal) Copy() *wire.Copy { return o.p.copy }

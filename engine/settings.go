@@ -1,9 +1,11 @@
 package engine
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -193,7 +195,7 @@ func zoneValue(v string) (string, bool) {
 }
 
 // settings is the table of parameters, by lower-case name.
-var settings = makeSettings([]setting{
+var settings = makeSettings(append(tuning(), []setting{
 	{"application_name", "", "Sets the application name to be reported in statistics.", "user", nil},
 	{"backslash_quote", "safe_encoding", "Compatibility; has no effect.", "user", nil},
 	{"bytea_output", "hex", "Sets the output format for bytea.", "user", oneOf("escape", "hex")},
@@ -243,7 +245,7 @@ var settings = makeSettings([]setting{
 	{"transaction_read_only", "off", "Sets the current transaction's read-only status.", "user", boolValue},
 	{"work_mem", "4MB", "Compatibility; has no effect.", "user", nil},
 	{"xmloption", "content", "Compatibility; has no effect.", "user", oneOf("content", "document")},
-})
+}...))
 
 func makeSettings(list []setting) map[string]*setting {
 	m := map[string]*setting{}
@@ -254,14 +256,7 @@ func makeSettings(list []setting) map[string]*setting {
 }
 
 // settingNames returns the lower-case names in order.
-func settingNames() []string {
-	var ns []string
-	for n := range settings {
-		ns = append(ns, n)
-	}
-	sort.Strings(ns)
-	return ns
-}
+var settingNames = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(settings)) })
 
 var settingAliases = map[string]string{"timezone": "timezone", "time zone": "timezone", "transaction isolation level": "transaction_isolation"}
 

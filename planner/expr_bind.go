@@ -112,7 +112,7 @@ func (b *binder) compound(ec *exprContext, e sql.Expr) (expr.Expr, error) {
 	case *sql.ArrayExpr:
 		return b.arrayExpr(ec, e, types.T{})
 	case *sql.RowExpr:
-		args, err := b.exprs(ec, e.Fields)
+		args, err := b.rowFields(ec, e.Fields)
 		if err != nil {
 			return nil, err
 		}

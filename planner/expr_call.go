@@ -240,6 +240,9 @@ func (b *binder) rowPair(ec *exprContext, left, right sql.Expr, l, r expr.Expr) 
 		return l, r, nil
 	}
 	raw := func(row *expr.MakeRow, fields []sql.Expr) (expr.Expr, error) {
+		if len(fields) != len(row.Args) {
+			return row, nil // there are stars among the fields
+		}
 		out := *row
 		out.Args = append([]expr.Expr(nil), row.Args...)
 		for i, f := range fields {

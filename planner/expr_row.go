@@ -24,6 +24,59 @@ func rowType(names []string, ts []types.T) types.T {
 	return types.RowOf(fs)
 }
 
+// rowFields binds the fields of ROW(...), where t.* and (r).* stand for all of theirs.
+func (b *binder) rowFields(ec *exprContext, fields []sql.Expr) ([]expr.Expr, error) {
+	var out []expr.Expr
+	for _, f := range fields {
+		if ref, ok := f.(*sql.ColumnRef); ok && ref.Star {
+			cols, err := b.star(ec.sc, ref)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range cols {
+				out = append(out, c.e)
+			}
+			continue
+		}
+		if r, ok := f.(*sql.FieldSelect); ok && r.Star {
+			cols, err := b.recordFields(ec, r)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range cols {
+				out = append(out, c.e)
+			}
+			continue
+		}
+		e, err := b.expr(ec, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// recordFields expands (r).*.
+func (b *binder) recordFields(ec *exprContext, f *sql.FieldSelect) ([]namedExpr, error) {
+	e, err := b.expr(ec, f.Arg)
+	if err != nil {
+		return nil, err
+	}
+	fields := e.Type().Fields()
+	if fields == nil {
+		if e.Type().ID == types.Record {
+			return nil, b.errAt(f, pgerr.UndefinedObject, "record type has not been registered")
+		}
+		return nil, b.errAt(f, pgerr.WrongObjectType, "type %s is not composite", e.Type().Base())
+	}
+	out := make([]namedExpr, len(fields))
+	for i := range fields {
+		out[i] = namedExpr{name: fields[i].Name, e: fieldOf(e, i), at: f}
+	}
+	return out, nil
+}
+
 // finishRow gives the untyped parameters in a row that is needed as a value the
 // type text. Untyped literals stay what they are, as in PostgreSQL, where a row
 // can have a field of type unknown.

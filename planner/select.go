@@ -109,9 +109,11 @@ func (s *selection) bindTargets() error {
 		}
 		s.noteTarget(t, nil)
 		if f, ok := t.Expr.(*sql.FieldSelect); ok && f.Star {
-			if err := s.expandRecord(f); err != nil {
+			cols, err := s.b.recordFields(s.outputContext("SELECT"), f)
+			if err != nil {
 				return err
 			}
+			s.targets = append(s.targets, cols...)
 			continue
 		}
 		e, err := s.b.expr(s.outputContext("SELECT"), t.Expr)
@@ -125,25 +127,6 @@ func (s *selection) bindTargets() error {
 		s.targets = append(s.targets, namedExpr{name: name, e: e, at: t.Expr})
 	}
 	s.visible = len(s.targets)
-	return nil
-}
-
-// expandRecord makes a column of each field of (record).*.
-func (s *selection) expandRecord(f *sql.FieldSelect) error {
-	e, err := s.b.expr(s.outputContext("SELECT"), f.Arg)
-	if err != nil {
-		return err
-	}
-	fields := e.Type().Fields()
-	if fields == nil {
-		if e.Type().ID == types.Record {
-			return s.b.errAt(f, pgerr.UndefinedObject, "record type has not been registered")
-		}
-		return s.b.errAt(f, pgerr.WrongObjectType, "type %s is not composite", e.Type().Base())
-	}
-	for i := range fields {
-		s.targets = append(s.targets, namedExpr{name: fields[i].Name, e: fieldOf(e, i), at: f})
-	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -34,7 +35,7 @@ func (c *conn) copyIn(p *portal, cp *Copy) (int64, error) {
 		return 0, err
 	}
 	rows := newCopyRows(c, cp)
-	if err := c.copyMessages(copyReaderOf(rows)); err != nil {
+	if err := c.copyMessages(rows, copyReaderOf(rows)); err != nil {
 		return 0, rows.blame(err)
 	}
 	if err := rows.flush(); err != nil {
@@ -61,7 +62,7 @@ func copyReaderOf(rows *copyRows) copyReader {
 }
 
 // copyMessages feeds r with what the client sends until the copy's end.
-func (c *conn) copyMessages(r copyReader) error {
+func (c *conn) copyMessages(rows *copyRows, r copyReader) error {
 	for {
 		if err := c.query.Err(); err != nil {
 			return causeOf(c.query)
@@ -78,6 +79,11 @@ func (c *conn) copyMessages(r copyReader) error {
 		case *pgproto3.CopyData:
 			if err := r.feed(m.Data); err != nil {
 				return err
+			}
+			if time.Since(rows.written) > copyPatience {
+				if err := rows.flush(); err != nil {
+					return err
+				}
 			}
 		case *pgproto3.CopyDone:
 			return r.finish()
@@ -96,6 +102,10 @@ func (c *conn) copyMessages(r copyReader) error {
 	}
 }
 
+// copyPatience is how long rows are gathered before the engine sees them: a client
+// that sends them slowly learns early what is wrong with one.
+const copyPatience = 100 * time.Millisecond
+
 // copyRows gathers decoded rows.
 type copyRows struct {
 	c    *conn
@@ -107,6 +117,8 @@ type copyRows struct {
 	col  int    // being converted; -1: none
 	val  string // its text, or the line's, for the context of an error
 	show bool   // val is known
+
+	written time.Time // when the engine got the last ones
 }
 
 func newCopyRows(c *conn, cp *Copy) *copyRows {
@@ -114,7 +126,7 @@ func newCopyRows(c *conn, cp *Copy) *copyRows {
 	for i, col := range cp.Columns {
 		ts[i] = col.Type
 	}
-	return &copyRows{c: c, cp: cp, opts: c.sess.Options(), out: vec.NewChunk(ts, vec.MaxRows), col: -1}
+	return &copyRows{c: c, cp: cp, opts: c.sess.Options(), out: vec.NewChunk(ts, vec.MaxRows), col: -1, written: time.Now()}
 }
 
 // text converts the field k of the current row; nil is NULL.
@@ -147,6 +159,7 @@ func (r *copyRows) endRow() error {
 }
 
 func (r *copyRows) flush() error {
+	r.written = time.Now()
 	if r.out.Rows == 0 {
 		return nil
 	}

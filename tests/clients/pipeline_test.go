@@ -1,0 +1,97 @@
+package clients
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A FETCH can be prepared before its cursor is declared, as in one pipeline with it.
+func TestFetchPreparedBeforeDeclare(t *testing.T) {
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, startServer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	sd, err := conn.Prepare(ctx, "f", "FETCH 2 FROM c")
+	if err != nil || len(sd.Fields) != 0 {
+		t.Fatalf("%v, %d fields", err, len(sd.Fields))
+	}
+	var pg *pgconn.PgError
+	if _, err := conn.PgConn().ExecPrepared(ctx, "f", nil, nil, nil).Close(); !errors.As(err, &pg) || pg.Code != "34000" {
+		t.Errorf("without a cursor: %v", err)
+	}
+	b := &pgx.Batch{}
+	b.Queue("BEGIN")
+	b.Queue("DECLARE c CURSOR FOR SELECT i, 'x' || i FROM generate_series(1, 3) i")
+	b.Queue("FETCH 2 FROM c")
+	b.Queue("FETCH ALL FROM c")
+	b.Queue("COMMIT")
+	r := conn.SendBatch(ctx, b)
+	defer r.Close()
+	for range 2 {
+		if _, err := r.Exec(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{2, 1} {
+		rows, err := r.Query()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for ; rows.Next(); n++ {
+			if v, err := rows.Values(); err != nil || len(v) != 2 {
+				t.Errorf("row %v, %v", v, err)
+			}
+		}
+		if rows.Err() != nil || n != want {
+			t.Errorf("%d rows instead of %d, %v", n, want, rows.Err())
+		}
+	}
+}
+
+// slowRows are rows of COPY that come slowly, the first a bad one.
+type slowRows struct{ sent, most int }
+
+func (s *slowRows) Read(b []byte) (int, error) {
+	if s.sent++; s.sent > s.most {
+		return 0, io.EOF
+	}
+	if s.sent == 1 {
+		return copy(b, "\\N\n"), nil
+	}
+	time.Sleep(5 * time.Millisecond)
+	return copy(b, "1\n"), nil
+}
+
+// A client that copies rows slowly learns what is wrong with one before it has sent
+// all of them.
+func TestSlowCopyFailsEarly(t *testing.T) {
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, startServer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "CREATE TABLE strict (a int NOT NULL)"); err != nil {
+		t.Fatal(err)
+	}
+	rows := &slowRows{most: 5000}
+	var pg *pgconn.PgError
+	if _, err := conn.PgConn().CopyFrom(ctx, rows, "COPY strict FROM STDIN"); !errors.As(err, &pg) || pg.Code != "23502" {
+		t.Errorf("got %v", err)
+	}
+	if rows.sent >= rows.most {
+		t.Error("the error came after the last row")
+	}
+	var n int
+	if err := conn.QueryRow(ctx, "SELECT count(*) FROM strict").Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
