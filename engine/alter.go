@@ -59,6 +59,8 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 				return pgerr.New(pgerr.WrongObjectType, "ALTER action ALTER COLUMN ... IDENTITY cannot be performed on relation \"%s\"", o.Header().Name)
 			}
 			o, err = t, s.alterIdentity(pl, t, a)
+		case sql.AlterResume:
+			err = s.resume(ctx, o)
 		case sql.AlterOwner:
 			o, err = s.setOwner(o, *a.Role)
 		default:

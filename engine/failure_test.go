@@ -298,6 +298,8 @@ func TestPlanOfAnotherVersionIsRefused(t *testing.T) {
 	}
 	c.exec("INSERT INTO t VALUES (2)")
 	c.want("SELECT n FROM v", "1")
+	c.exec("ALTER MATERIALIZED VIEW v RESUME")
+	c.want("SELECT n FROM v", "2")
 	c.exec("DROP MATERIALIZED VIEW v")
 }
 

@@ -188,8 +188,7 @@ func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 		j.recorded = true
 		j.halt()
 	case started && string(print) != string(j.print):
-		j.fail(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the state of %s was written for another query plan, by another version of the server", j.name()).
-			WithHint("Its rows are as of its last epoch. Drop it and create it again to bring it up to date."))
+		j.fail(otherPlan(j))
 		if err := e.recordFailure(j); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -174,6 +175,7 @@ func (r *replacement) turn(up *graph, p *swapPlan) error {
 	if up.jobs[r.old.OID] == nil {
 		return relationGone(r.old.OID)
 	}
+	stopped := up.stoppedBy(up.jobs[r.old.OID])
 	extra, refilled, err := r.commitOf(p)
 	if err != nil {
 		return err
@@ -188,7 +190,10 @@ func (r *replacement) turn(up *graph, p *swapPlan) error {
 	r.job.own.Store(nil)
 	r.catch.closeFeeds()
 	up.connect(r.job)
-	if r.relink(up, refilled) {
+	// What the failure of the old view has stopped stands where that does, and gets the
+	// difference as all readers do.
+	err = up.restore(slices.DeleteFunc(stopped, func(j *job) bool { return refilled[j.id] != nil }))
+	if err == nil && r.relink(up, refilled) {
 		err = r.difference(r.job.fans[0].Send)
 	}
 	for _, ix := range refilled {

@@ -360,6 +360,7 @@ const (
 	AlterAddIdentity                         // ALTER COLUMN Column ADD GENERATED NewName AS IDENTITY (Sequence)
 	AlterSetIdentity                         // ALTER COLUMN Column with Sequence
 	AlterDropIdentity                        // ALTER COLUMN Column DROP IDENTITY
+	AlterResume                              // RESUME
 	AlterOther                               // a tail of our own, as text in Text
 )
 

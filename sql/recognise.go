@@ -86,6 +86,9 @@ func leading(t []token) statementKind {
 	case "create":
 		return leadingCreate(t)
 	case "drop", "alter":
+		if t[0].val == "alter" && resumesView(t) {
+			return alterOwn
+		}
 		if len(t) > 1 && t[1].kind == tokWord && ownObjects[t[1].val] != 0 {
 			if t[0].val == "drop" {
 				return dropOwn
@@ -116,6 +119,20 @@ func leading(t []token) statementKind {
 		return checkStatement
 	}
 	return nativeStatement
+}
+
+// resumesView tells ALTER MATERIALIZED VIEW [IF EXISTS] name RESUME or PAUSE.
+func resumesView(t []token) bool {
+	if !isWords(t, 1, "materialized", "view") {
+		return false
+	}
+	i := 3
+	if isWords(t, i, "if", "exists") {
+		i += 2
+	}
+	for i++; isOp(t, i, "."); i += 2 {
+	}
+	return isOneOf(t, i, "resume", "pause")
 }
 
 // createHead skips CREATE [OR REPLACE] [TEMP] and returns the index of the

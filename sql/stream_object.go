@@ -70,7 +70,11 @@ func (r *reader) drop() (Stmt, *pgerr.Error) {
 
 // alter reads ALTER SOURCE and its kin; actions that views lack are read here.
 func (r *reader) alter() (Stmt, *pgerr.Error) {
-	i, exists := 2, isWords(r.t, 2, "if", "exists")
+	i, what := 2, r.t[1].val
+	if what == "materialized" {
+		i, what = 3, "materialized view"
+	}
+	exists := isWords(r.t, i, "if", "exists")
 	if exists {
 		i += 2
 	}
@@ -78,7 +82,7 @@ func (r *reader) alter() (Stmt, *pgerr.Error) {
 	if e != nil {
 		return nil, e
 	}
-	out := &Alter{At: r.at(0), Kind: r.t[1].val, Name: name, IfExists: exists}
+	out := &Alter{At: r.at(0), Kind: what, Name: name, IfExists: exists}
 	switch {
 	case isWord(r.t, i, "set") && isOp(r.t, i+1, "("):
 		act := AlterAction{At: r.at(i), Kind: AlterSetOptions}
@@ -87,7 +91,10 @@ func (r *reader) alter() (Stmt, *pgerr.Error) {
 		}
 		out.Actions = []AlterAction{act}
 		return out, r.done(i)
-	case isOneOf(r.t, i, "refresh", "format", "pause", "resume"):
+	case isWord(r.t, i, "resume"):
+		out.Actions = []AlterAction{{At: r.at(i), Kind: AlterResume}}
+		return out, r.done(i + 1)
+	case isOneOf(r.t, i, "refresh", "format", "pause"):
 		out.Actions = []AlterAction{{At: r.at(i), Kind: AlterOther, Text: r.text[r.t[i].start:r.end]}}
 		return out, nil
 	}
