@@ -28,6 +28,7 @@ type sourceReader struct {
 	edge    *exec.Edge
 	op      int  // of the scan, in its fragment
 	kept    bool // the scan goes on from where another job was
+	fresh   bool // the job has not committed an epoch yet
 	contact contact
 	at      map[string]string // offsets sent so far
 }
@@ -57,7 +58,8 @@ func (j *job) connectSources() error {
 				return err
 			}
 			r.edge = t.inbox.Connect(leaf, true)
-			if j.fresh && !r.kept {
+			r.fresh = j.fresh
+			if r.fresh && !r.kept {
 				r.edge.AwaitFirst()
 			}
 			j.mu.Lock()
@@ -79,7 +81,7 @@ func (r *sourceReader) run(ctx context.Context) {
 		if end || ctx.Err() != nil {
 			return
 		}
-		if r.task.job.fresh && len(r.at) == 0 {
+		if r.fresh && len(r.at) == 0 {
 			r.release()
 		}
 		r.contact.failed(err)
@@ -109,7 +111,7 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 	defer rd.Close()
 	r.contact.opened(rd)
 	defer r.contact.opened(nil)
-	if r.task.job.fresh {
+	if r.fresh {
 		// Barriers wait for the first batch, but not for ever.
 		t := time.AfterFunc(firstBatchWait, r.release)
 		defer t.Stop()

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -19,6 +20,16 @@ func encode(ms ...pgproto3.FrontendMessage) (b []byte) {
 		b, _ = m.Encode(b)
 	}
 	return b
+}
+
+// ended waits until the server writes no more to its log.
+func ended(t *testing.T, s *wire.Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // FuzzConn feeds a connection arbitrary bytes after a good start-up. The
@@ -45,6 +56,7 @@ func FuzzConn(f *testing.F) {
 		client.Write(in)
 		client.Close()
 		eventually(t, "the session is closed", func() bool { return len(b.Sessions) == 0 || b.Last().IsClosed() })
+		ended(t, s)
 		if bytes.Contains(panicked.Bytes(), []byte("panic")) && !bytes.Contains(in, []byte("panic")) {
 			t.Fatalf("panic:\n%s", panicked)
 		}
@@ -66,6 +78,7 @@ func FuzzStartup(f *testing.F) {
 		client.Write(in)
 		client.Close()
 		eventually(t, "the connection is over", func() bool { return s.Connections() == 0 })
+		ended(t, s)
 		if bytes.Contains(logged.Bytes(), []byte("panic")) {
 			t.Fatalf("panic:\n%s", logged)
 		}
