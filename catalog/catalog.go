@@ -29,7 +29,7 @@ func (c *Catalog) Publish(s *Snapshot) {
 	c.mu.Lock()
 	c.next = max(c.next, s.next)
 	c.mu.Unlock()
-	c.cur.Store(s)
+	c.cur.Store(s.In(0))
 }
 
 // AllocOID gives out an OID that no other object has or had. OIDs of a DDL that
@@ -41,10 +41,12 @@ func (c *Catalog) AllocOID() uint32 {
 	return c.next - 1
 }
 
-// Assign gives an OID to a new object and to its keys and constraints, where
-// they have none. It must happen before the object is given to Apply.
-func (c *Catalog) Assign(o Object) {
+// Assign gives an OID to a new object of a database (0: all) and to its keys and
+// constraints, where they have none. It must happen before the object is given to
+// Apply.
+func (c *Catalog) Assign(o Object, db uint32) {
 	h := o.Header()
+	h.Database = db
 	if h.OID == 0 {
 		h.OID = c.AllocOID()
 	}

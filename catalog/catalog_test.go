@@ -27,16 +27,16 @@ func TestApplyLoadRoundTrip(t *testing.T) {
 	c := Hold(base)
 	tb := table("orders", Column{Name: "id", Type: types.TInt8, NotNull: true}, Column{Name: "price", Type: types.NumericOf(10, 2), Default: "0"})
 	tb.Owner = BootstrapOID
-	c.Assign(tb)
-	s1, e1, err := c.Current().Apply(Change{Create: tb})
+	c.Assign(tb, DatabaseOID)
+	s1, e1, err := c.Current().In(DatabaseOID).Apply(Change{Create: tb})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Publish(s1)
 	mv := &MatView{Head: Head{Schema: "public", Name: "totals", Owner: BootstrapOID}, Query: "SELECT sum(price) FROM orders",
 		Columns: []Column{{Name: "sum", Type: types.TNumeric}}, Key: []int{}, DependsOn: []uint32{tb.OID}}
-	c.Assign(mv)
-	s2, e2, err := c.Current().Apply(Change{Create: mv})
+	c.Assign(mv, DatabaseOID)
+	s2, e2, err := c.Current().In(DatabaseOID).Apply(Change{Create: mv})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +54,7 @@ func TestApplyLoadRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	got = got.In(DatabaseOID)
 	if !reflect.DeepEqual(got.Get("public", "orders"), Object(tb)) || !reflect.DeepEqual(got.Get("public", "totals"), Object(mv)) {
 		t.Fatalf("loaded objects differ: %+v %+v", got.Get("public", "orders"), got.Get("public", "totals"))
 	}
@@ -65,20 +66,20 @@ func TestApplyLoadRoundTrip(t *testing.T) {
 func TestApplyErrors(t *testing.T) {
 	c := Hold(New())
 	tb := table("t", Column{Name: "a", Type: types.TInt4})
-	c.Assign(tb)
-	s, _, err := c.Current().Apply(Change{Create: tb})
+	c.Assign(tb, DatabaseOID)
+	s, _, err := c.Current().In(DatabaseOID).Apply(Change{Create: tb})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Publish(s)
 	v := &View{Head: Head{Schema: "public", Name: "v"}, DependsOn: []uint32{tb.OID}}
-	c.Assign(v)
+	c.Assign(v, DatabaseOID)
 	if s, _, err = s.Apply(Change{Create: v}); err != nil {
 		t.Fatal(err)
 	}
 	c.Publish(s)
 	dup := table("t")
-	c.Assign(dup)
+	c.Assign(dup, DatabaseOID)
 	if _, _, err := s.Apply(Change{Create: dup}); code(err) != pgerr.DuplicateTable {
 		t.Errorf("duplicate: %v", err)
 	}
@@ -104,8 +105,8 @@ func TestApplyErrors(t *testing.T) {
 func TestResolve(t *testing.T) {
 	c := Hold(New(&VirtualTable{Head: Head{OID: 1259, Schema: "pg_catalog", Name: "pg_class"}}))
 	tb := table("customers", Column{Name: "a", Type: types.TInt4})
-	c.Assign(tb)
-	s, _, err := c.Current().Apply(Change{Create: tb})
+	c.Assign(tb, DatabaseOID)
+	s, _, err := c.Current().In(DatabaseOID).Apply(Change{Create: tb})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,7 @@ func (s *Snapshot) Apply(changes ...Change) (*Snapshot, []Entry, error) {
 		}
 		entries = append(entries, e)
 	}
+	n.seal()
 	return n, entries, nil
 }
 
@@ -68,7 +69,7 @@ func (s *Snapshot) applyOne(c Change) (uint32, error) {
 	case c.Replace != nil:
 		h := c.Replace.Header()
 		old := s.byOID[h.OID]
-		if old == nil || s.builtin[h.OID] && !changeable(h.OID) {
+		if old == nil || s.builtin[h.OID] && !Changeable(h.OID) {
 			return 0, fmt.Errorf("catalog: replacement of missing OID %d", h.OID)
 		}
 		s.remove(old)
@@ -87,6 +88,10 @@ func (s *Snapshot) applyOne(c Change) (uint32, error) {
 // its name is free.
 func (s *Snapshot) checkNew(o Object) error {
 	h := o.Header()
+	if shared := o.Kind() == KindRole || o.Kind() == KindDatabase; shared != (h.Database == 0) {
+		return fmt.Errorf("catalog: %s %q in database %d", o.Kind(), h.Name, h.Database)
+	}
+	s = s.In(h.Database)
 	if o.Kind() == KindSchema {
 		if s.Schema(h.Name) != nil {
 			return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", h.Name)
@@ -100,6 +105,9 @@ func (s *Snapshot) checkNew(o Object) error {
 		return nil
 	}
 	if o.Kind() == KindDatabase {
+		if s.DatabaseNamed(h.Name) != nil {
+			return pgerr.New(pgerr.DuplicateDatabase, "database \"%s\" already exists", h.Name)
+		}
 		return nil
 	}
 	if s.Schema(h.Schema) == nil {
@@ -109,7 +117,7 @@ func (s *Snapshot) checkNew(o Object) error {
 		if s.Get(h.Schema, h.Name) != nil {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
 		}
-		if o.Kind().Readable() && s.others[otherKey{KindType, h.Schema, h.Name}] != nil {
+		if o.Kind().Readable() && s.other(KindType, h.Schema, h.Name) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", h.Name).
 				WithHint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")
 		}
@@ -118,9 +126,9 @@ func (s *Snapshot) checkNew(o Object) error {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
 		}
 		return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", h.Name)
-	} else if f, ok := o.(*Function); ok && s.others[otherKey{o.Kind(), h.Schema, keyName(f)}] != nil {
+	} else if f, ok := o.(*Function); ok && s.other(o.Kind(), h.Schema, keyName(f)) != nil {
 		return pgerr.New(pgerr.DuplicateFunction, "function \"%s\" already exists with same argument types", h.Name)
-	} else if s.others[otherKey{o.Kind(), h.Schema, h.Name}] != nil {
+	} else if s.other(o.Kind(), h.Schema, h.Name) != nil {
 		return pgerr.New(pgerr.DuplicateObject, "%s \"%s\" already exists", o.Kind(), h.Name)
 	}
 	for _, d := range o.Dependencies() {
@@ -150,7 +158,7 @@ func (s *Snapshot) applyDrop(oid uint32) error {
 			WithDetail("%s", strings.Join(lines, "\n")).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
-	if o.Kind() == KindSchema && s.schemaInUse(h.Name) {
+	if o.Kind() == KindSchema && s.schemaInUse(nameSpace{h.Database, h.Name}) {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop schema %s because other objects depend on it", h.Name).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
@@ -191,12 +199,12 @@ func dependence(u, o Object) []string {
 	return lines
 }
 
-func (s *Snapshot) schemaInUse(name string) bool {
-	if len(s.relations[name]) > 0 {
+func (s *Snapshot) schemaInUse(in nameSpace) bool {
+	if len(s.relations[in]) > 0 {
 		return true
 	}
 	for k := range s.others {
-		if k.schema == name {
+		if k.nameSpace == in {
 			return true
 		}
 	}

@@ -116,10 +116,12 @@ func (s *Snapshot) FunctionsNamed(schema, name string, path []string) []*Functio
 	var out []*Function
 	seen := map[string]bool{}
 	for _, p := range path {
-		for _, f := range s.functions[otherKey{KindFunction, p, name}] {
-			if sig := keyName(f); !seen[sig] {
-				seen[sig] = true
-				out = append(out, f)
+		for _, db := range []uint32{s.db, 0} {
+			for _, f := range s.functions[otherKey{KindFunction, nameSpace{db, p}, name}] {
+				if sig := keyName(f); !seen[sig] {
+					seen[sig] = true
+					out = append(out, f)
+				}
 			}
 		}
 	}

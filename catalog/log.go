@@ -14,7 +14,7 @@ type Entry struct {
 
 // logVersion is the version of the encoding of entries. A change that an older
 // reader would misread raises it; newer readers read all older versions.
-const logVersion = 1
+const logVersion = 2
 
 type stateJSON struct {
 	Version int    `json:"v"`
@@ -55,7 +55,7 @@ func (s *Snapshot) Encode() ([]Entry, error) {
 	out := []Entry{s.stateEntry()}
 	var first error
 	s.Objects(func(o Object) {
-		if s.builtin[o.Header().OID] && !changeable(o.Header().OID) {
+		if s.builtin[o.Header().OID] && !Changeable(o.Header().OID) {
 			return
 		}
 		e, err := s.entry(o.Header().OID)
@@ -101,7 +101,8 @@ func Load(base *Snapshot, entries []Entry) (*Snapshot, error) {
 		if h.Owner == 0 && o.Kind() != KindRole { // of a version before there were roles
 			h.Owner = BootstrapOID
 		}
-		if was := s.byOID[h.OID]; was != nil && changeable(h.OID) {
+		ofOneDatabase(o)
+		if was := s.byOID[h.OID]; was != nil && Changeable(h.OID) {
 			s.remove(was)
 		}
 		s.add(o)
@@ -109,6 +110,7 @@ func Load(base *Snapshot, entries []Entry) (*Snapshot, error) {
 			s.next = max(s.next, *oid+1)
 		}
 	}
+	s.seal()
 	return s, nil
 }
 

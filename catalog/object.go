@@ -60,7 +60,11 @@ func (k Kind) Readable() bool {
 
 // Head is what all objects have. Owner is the OID of a role; roles have none.
 type Head struct {
-	OID     uint32 `json:"oid"`
+	OID uint32 `json:"oid"`
+	// Database is the OID of the database that the object belongs to; 0 for what all
+	// databases share: roles, databases and what came with the server.
+	Database uint32 `json:"database,omitempty"`
+
 	Schema  string `json:"schema,omitempty"` // empty for schemas themselves
 	Name    string `json:"name"`
 	Owner   uint32 `json:"owner_oid,omitempty"`

@@ -244,17 +244,18 @@ func numberArray(nums []int) any {
 // ConstraintNamed reports whether a table of a schema has a constraint of the name
 // that is no object of its own.
 func (s *Snapshot) ConstraintNamed(schema, name string) bool {
-	for _, o := range s.relations[schema] {
+	found := false
+	s.relationsIn(schema, func(_ string, o Object) {
 		t, ok := o.(*Table)
 		if !ok {
-			continue
+			return
 		}
 		if t.PrimaryKey != nil && t.PrimaryKey.Name == name || slices.ContainsFunc(t.Checks, func(c Check) bool { return c.Name == name }) ||
 			slices.ContainsFunc(t.ForeignKeys, func(k ForeignKey) bool { return k.Name == name }) {
-			return true
+			found = true
 		}
-	}
-	return false
+	})
+	return found
 }
 
 // exprColumns returns the columns that the text of an expression names, in order.

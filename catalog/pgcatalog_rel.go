@@ -16,6 +16,8 @@ const (
 	classRewrite    = 2618 // pg_rewrite
 	classConstraint = 2606 // pg_constraint
 	classNamespace  = 2615 // pg_namespace
+	classDatabase   = 1262 // pg_database
+	classRole       = 1260 // pg_authid
 	classAttrdef    = 2604 // pg_attrdef
 
 	amHeap  = 2

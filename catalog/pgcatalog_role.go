@@ -70,7 +70,7 @@ func roleDefs() []def {
 			"rolconnlimit rolpassword rolvaliduntil rolconfig", func(c *Context, r *rows) {
 			for _, x := range c.Snapshot.Roles() {
 				r.add(x.OID, x.Name, x.Super, !x.NoInherit, x.CreateRole, x.CreateDB, x.Login, x.Replication, x.BypassRLS,
-					x.ConnLimit(), "********", validUntil(x), settingTexts(x.Settings))
+					x.ConnLimit(), "********", validUntil(x), settingTexts(x.SettingsIn(0)))
 			}
 		}},
 		{"pg_catalog.pg_user", "usesysid usename usesuper usecreatedb userepl usebypassrls passwd valuntil useconfig", fillUsers(false)},
@@ -97,18 +97,37 @@ func roleDefs() []def {
 			}
 		}},
 		{"pg_catalog.pg_db_role_setting", "setdatabase setrole setconfig", func(c *Context, r *rows) {
-			if d := c.Snapshot.Database(); d != nil && len(d.Settings) > 0 {
-				r.add(d.OID, 0, settingTexts(d.Settings))
+			for _, d := range c.Snapshot.Databases() {
+				if len(d.Settings) > 0 {
+					r.add(d.OID, 0, settingTexts(d.Settings))
+				}
 			}
 			for _, x := range c.Snapshot.Roles() {
-				if len(x.Settings) > 0 {
-					r.add(0, x.OID, settingTexts(x.Settings))
+				for _, db := range append([]uint32{0}, databaseOIDs(c.Snapshot)...) {
+					if in := x.SettingsIn(db); len(in) > 0 {
+						r.add(db, x.OID, settingTexts(in))
+					}
+				}
+			}
+		}},
+		{"pg_catalog.pg_shdescription", "objoid classoid description", func(c *Context, r *rows) {
+			for _, d := range c.Snapshot.Databases() {
+				if d.Comment != "" {
+					r.add(d.OID, classDatabase, d.Comment)
+				}
+			}
+			for _, x := range c.Snapshot.Roles() {
+				if x.Comment != "" {
+					r.add(x.OID, classRole, x.Comment)
 				}
 			}
 		}},
 		{"pg_catalog.pg_default_acl", "oid defaclrole defaclnamespace defaclobjtype defaclacl", func(c *Context, r *rows) {
 			for _, x := range c.Snapshot.Roles() {
 				for _, d := range x.Defaults {
+					if d.Database != c.Snapshot.db {
+						continue
+					}
 					r.add(d.OID, x.OID, d.Schema, d.Type, textArray(d.ACL.Texts(c.Snapshot)))
 				}
 			}
@@ -174,7 +193,7 @@ func fillUsers(secret bool) fill {
 			if secret {
 				pw = orNull(x.Password)
 			}
-			r.add(x.OID, x.Name, x.Super, x.CreateDB, x.Replication, x.BypassRLS, pw, validUntil(x), settingTexts(x.Settings))
+			r.add(x.OID, x.Name, x.Super, x.CreateDB, x.Replication, x.BypassRLS, pw, validUntil(x), settingTexts(x.SettingsIn(0)))
 		}
 	}
 }

@@ -66,15 +66,22 @@ func serverDefs() []def {
 	return []def{
 		{"pg_catalog.pg_database", "oid datname datdba encoding datlocprovider datistemplate datallowconn datconnlimit dattablespace " +
 			"datcollate datctype datacl", func(c *Context, r *rows) {
-			d := c.Snapshot.Database()
-			r.add(d.OID, database(c), d.Owner, 6, "c", false, true, -1, 1663, "C.UTF-8", "C.UTF-8", aclOf(c.Snapshot, d.ACL))
+			for _, d := range c.Snapshot.Databases() {
+				collate, ctype := d.Locale()
+				r.add(d.OID, d.Name, d.Owner, 6, "c", d.Template, !d.NoConnect, d.ConnLimit(), 1663, collate, ctype, aclOf(c.Snapshot, d.ACL))
+			}
 		}},
 		{"pg_catalog.pg_stat_database", "datid datname numbackends", func(c *Context, r *rows) {
-			n := 1
+			n := map[string]int{}
 			if a, ok := c.Server.(ActivitySource); ok {
-				n = len(a.Activity())
+				for _, x := range a.Activity() {
+					n[x.Database]++
+				}
 			}
-			r.add(DatabaseOID, database(c), n)
+			r.add(0, nil, 0) // of what all share
+			for _, d := range c.Snapshot.Databases() {
+				r.add(d.OID, d.Name, n[d.Name])
+			}
 		}},
 		{"pg_catalog.pg_settings", "name setting unit category short_desc context vartype source min_val max_val enumvals boot_val " +
 			"reset_val pending_restart", fillSettings},
@@ -128,7 +135,11 @@ func fillActivity(c *Context, r *rows) {
 		if kind == "" {
 			kind = "client backend"
 		}
-		r.add(DatabaseOID, x.Database, x.PID, x.UserOID, x.User, x.Application, orNull(x.ClientAddr), orNull(x.ClientPort),
+		var db any
+		if d := c.Snapshot.DatabaseNamed(x.Database); d != nil {
+			db = d.OID
+		}
+		r.add(db, x.Database, x.PID, x.UserOID, x.User, x.Application, orNull(x.ClientAddr), orNull(x.ClientPort),
 			orNull(x.BackendStart), orNull(x.XactStart), orNull(x.QueryStart), orNull(x.Changed), orNull(x.WaitType),
 			orNull(x.WaitEvent), orNull(x.State), orNull(x.QueryID), x.Query, kind)
 	}

@@ -15,7 +15,7 @@ import (
 func shop(t testing.TB) *Context {
 	t.Helper()
 	s := New(Builtins()...)
-	orders := &Table{Head: Head{OID: 16388, Schema: "public", Name: "orders", Owner: 16380, Comment: "what was bought"},
+	orders := &Table{Head: Head{OID: 16388, Database: DatabaseOID, Schema: "public", Name: "orders", Owner: 16380, Comment: "what was bought"},
 		Columns: []Column{
 			{Name: "id", Type: types.TInt4, NotNull: true}, {Name: "n", Type: types.NumericOf(10, 2), Default: "1.5"},
 			{Name: "v", Type: types.T{ID: types.Varchar, Mod: 44}, NotNull: true, Comment: "a note"}, {Name: "ts", Type: types.TTimestamptz},
@@ -27,20 +27,20 @@ func shop(t testing.TB) *Context {
 	for _, o := range []Object{
 		&Role{Head: Head{OID: 16380, Name: "ann"}, Login: true}, &Role{Head: Head{OID: 16381, Name: "bob"}, Super: true, Login: true},
 		orders,
-		&Index{Head: Head{OID: 16391, Schema: "public", Name: "orders_v_key", Owner: 16380}, Table: 16388, Unique: true, Constraint: true,
+		&Index{Head: Head{OID: 16391, Database: DatabaseOID, Schema: "public", Name: "orders_v_key", Owner: 16380}, Table: 16388, Unique: true, Constraint: true,
 			Keys: []IndexColumn{{Column: 2}, {Column: 0}}},
-		&Source{Head: Head{OID: 16400, Schema: "public", Name: "clicks"}, Columns: []Column{{Name: "at", Type: types.TTimestamptz}}},
-		&MatView{Head: Head{OID: 16401, Schema: "public", Name: "daily"}, Query: "SELECT id FROM orders", Columns: []Column{{Name: "id", Type: types.TInt4}}, DependsOn: []uint32{16388}},
-		&View{Head: Head{OID: 16402, Schema: "public", Name: "recent"}, Query: "SELECT id FROM orders;", Columns: []Column{{Name: "id", Type: types.TInt4}}, DependsOn: []uint32{16388}},
-		&Sink{Head: Head{OID: 16403, Schema: "public", Name: "out"}, Input: 16388},
-		&Index{Head: Head{OID: 16404, Schema: "public", Name: "Daily by id"}, Table: 16401, Keys: []IndexColumn{{Column: 0, Desc: true, NullsFirst: true}}},
+		&Source{Head: Head{OID: 16400, Database: DatabaseOID, Schema: "public", Name: "clicks"}, Columns: []Column{{Name: "at", Type: types.TTimestamptz}}},
+		&MatView{Head: Head{OID: 16401, Database: DatabaseOID, Schema: "public", Name: "daily"}, Query: "SELECT id FROM orders", Columns: []Column{{Name: "id", Type: types.TInt4}}, DependsOn: []uint32{16388}},
+		&View{Head: Head{OID: 16402, Database: DatabaseOID, Schema: "public", Name: "recent"}, Query: "SELECT id FROM orders;", Columns: []Column{{Name: "id", Type: types.TInt4}}, DependsOn: []uint32{16388}},
+		&Sink{Head: Head{OID: 16403, Database: DatabaseOID, Schema: "public", Name: "out"}, Input: 16388},
+		&Index{Head: Head{OID: 16404, Database: DatabaseOID, Schema: "public", Name: "Daily by id"}, Table: 16401, Keys: []IndexColumn{{Column: 0, Desc: true, NullsFirst: true}}},
 	} {
 		if h := o.Header(); h.Owner == 0 && o.Kind() != KindRole {
 			h.Owner = BootstrapOID
 		}
 		s.add(o)
 	}
-	return &Context{Snapshot: s, Session: &expr.Session{Database: "shop", User: "bob"}}
+	return &Context{Snapshot: s.In(DatabaseOID), Session: &expr.Session{Database: "shop", User: "bob"}}
 }
 
 // read returns the rows of a system relation whose column key has the value
@@ -121,7 +121,7 @@ func TestSystemRelations(t *testing.T) {
 		{"pg_type", "oid typname typlen typtype typcategory typarray typelem typinput typcollation", "oid", "23", "[23|int4|4|b|N|1007|0|42|0]"},
 		{"pg_type", "typname typelem typinput typreceive", "oid", "1009", "[_text|25|750|2400]"},
 		{"pg_proc", "proname pronargs proargtypes", "oid", "2400", "[array_recv|3|2281 26 23]"},
-		{"pg_database", "oid", "datname", "shop", "[5]"},
+		{"pg_database", "oid", "datname", "streamdb", "[5]"},
 		{"pg_roles", "rolname rolsuper", "rolcanlogin", "t", "[streamdb|t ann|f bob|t]"},
 		{"pg_settings", "setting", "name", "max_index_keys", "[32]"},
 		{"pg_am", "amname", "", "", "[heap btree hash]"},

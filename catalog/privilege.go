@@ -129,9 +129,9 @@ func (s *Snapshot) InitialACL(owner uint32, k GrantKind, schema uint32) *ACL {
 	if r == nil || len(r.Defaults) == 0 {
 		return nil
 	}
-	global, local := r.defaults(k, 0), (*DefaultACL)(nil)
+	global, local := r.defaults(s.db, k, 0), (*DefaultACL)(nil)
 	if schema != 0 {
-		local = r.defaults(k, schema)
+		local = r.defaults(s.db, k, schema)
 	}
 	if global == nil && local == nil {
 		return nil
@@ -152,10 +152,11 @@ func (s *Snapshot) InitialACL(owner uint32, k GrantKind, schema uint32) *ACL {
 	return &acl
 }
 
-// defaults finds what the role says of new objects in a schema, or everywhere (0).
-func (r *Role) defaults(k GrantKind, schema uint32) *DefaultACL {
+// defaults finds what the role says of new objects of a database in a schema, or
+// everywhere (0).
+func (r *Role) defaults(db uint32, k GrantKind, schema uint32) *DefaultACL {
 	for i := range r.Defaults {
-		if d := &r.Defaults[i]; d.Schema == schema && d.Type == k.defaultType() {
+		if d := &r.Defaults[i]; d.Database == db && d.Schema == schema && d.Type == k.defaultType() {
 			return d
 		}
 	}

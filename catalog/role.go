@@ -9,8 +9,6 @@ import (
 const (
 	// BootstrapOID is the role that owns what came with the server.
 	BootstrapOID uint32 = 10
-	// DatabaseOID is the database; PostgreSQL's postgres has this number.
-	DatabaseOID uint32 = 5
 	// PublicGrantee stands for all roles in access lists.
 	PublicGrantee uint32 = 0
 
@@ -51,10 +49,12 @@ type Role struct {
 	AtLogin bool `json:"at_login,omitempty"`
 }
 
-// RoleSetting is a parameter with the value that sessions begin with.
+// RoleSetting is a parameter with the value that sessions begin with: those in one
+// database (its OID), or in all (0). Of a database's own settings it is 0.
 type RoleSetting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Name     string `json:"name"`
+	Value    string `json:"value"`
+	Database uint32 `json:"database,omitempty"`
 }
 
 // Membership is a role's membership of another one.
@@ -64,21 +64,16 @@ type Membership struct {
 	Admin   bool   `json:"admin,omitempty"`
 }
 
-// DefaultACL is what ALTER DEFAULT PRIVILEGES says of the objects that a role makes.
-// Schema 0: in all schemas. Type is as in pg_default_acl.
+// DefaultACL is what ALTER DEFAULT PRIVILEGES says of the objects that a role makes
+// in a database. Schema 0: in all schemas. Type is as in pg_default_acl.
 type DefaultACL struct {
-	OID    uint32 `json:"oid"`
+	OID uint32 `json:"oid"`
+	// Database is its OID.
+	Database uint32 `json:"database"`
+
 	Schema uint32 `json:"schema,omitempty"`
 	Type   byte   `json:"type"`
 	ACL    ACL    `json:"acl"`
-}
-
-// Database is the one database of the server. Its name is what a client calls it.
-// RolesMade: CREATE ROLE has been used, so that unknown users are not let in.
-type Database struct {
-	Head
-	RolesMade bool          `json:"roles_made,omitempty"`
-	Settings  []RoleSetting `json:"settings,omitempty"`
 }
 
 // Kind returns KindRole.
@@ -86,12 +81,6 @@ func (*Role) Kind() Kind { return KindRole }
 
 // Dependencies: none. A role that is dropped is taken out of the others.
 func (*Role) Dependencies() []uint32 { return nil }
-
-// Kind returns KindDatabase.
-func (*Database) Kind() Kind { return KindDatabase }
-
-// Dependencies: none.
-func (*Database) Dependencies() []uint32 { return nil }
 
 // ConnLimit is the limit as pg_roles shows it; -1: none.
 func (r *Role) ConnLimit() int { return r.Limit - 1 }
@@ -111,25 +100,11 @@ func predefined() []Object {
 	}
 }
 
-// bootstrap are the objects that exist from the start and can be changed, but not
+// bootstrapRole is the role that exists from the start and can be changed, but not
 // dropped.
-func bootstrap() []Object {
-	return []Object{
-		&Role{Head: Head{OID: BootstrapOID, Name: Owner}, Super: true, CreateDB: true, CreateRole: true, Login: true, Replication: true, BypassRLS: true},
-		&Database{Head: Head{OID: DatabaseOID, Name: Owner, Owner: BootstrapOID}},
-		&Schema{Head{OID: PublicOID, Name: "public", Owner: roleDatabaseOwner, Comment: "standard public schema", ACL: &ACL{
-			{Grantee: roleDatabaseOwner, Grantor: roleDatabaseOwner, Privs: Usage | Create},
-			{Grantee: PublicGrantee, Grantor: roleDatabaseOwner, Privs: Usage}}}},
-	}
+func bootstrapRole() *Role {
+	return &Role{Head: Head{OID: BootstrapOID, Name: Owner}, Super: true, CreateDB: true, CreateRole: true, Login: true, Replication: true, BypassRLS: true}
 }
-
-// changeable reports whether an object that came with the server can be changed.
-func changeable(oid uint32) bool {
-	return oid == BootstrapOID || oid == DatabaseOID || oid == PublicOID
-}
-
-// Database returns the database.
-func (s *Snapshot) Database() *Database { d, _ := s.byOID[DatabaseOID].(*Database); return d }
 
 // Role returns a role, or nil.
 func (s *Snapshot) Role(name string) *Role {
@@ -169,7 +144,7 @@ func (s *Snapshot) reach(role uint32, inherited bool) []uint32 {
 					out = append(out, m.Role)
 				}
 			}
-			if d := s.Database(); d != nil && out[i] == d.Owner && !slices.Contains(out, roleDatabaseOwner) {
+			if d := s.Database(); out[i] == d.Owner && !slices.Contains(out, roleDatabaseOwner) {
 				out = append(out, roleDatabaseOwner)
 			}
 		}

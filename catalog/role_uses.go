@@ -18,8 +18,15 @@ func defaultKind(t byte) GrantKind {
 	return GrantKind(t)
 }
 
-// RoleUses tells in lines what keeps a role from being dropped, in OID order.
+// RoleUses tells in lines what keeps a role from being dropped: in the database of
+// the snapshot and of what all share in OID order, then how much in the others.
 func (s *Snapshot) RoleUses(role uint32) []string {
+	return append(s.localUses(role, true), s.usesElsewhere(role)...)
+}
+
+// localUses is RoleUses in the snapshot's own database; shared: with what belongs to
+// all.
+func (s *Snapshot) localUses(role uint32, shared bool) []string {
 	type use struct {
 		oid  uint32
 		text string
@@ -35,7 +42,7 @@ func (s *Snapshot) RoleUses(role uint32) []string {
 	}
 	s.Objects(func(o Object) {
 		h := o.Header()
-		if o.Kind() == KindRole || o.Kind() == KindIndex || s.builtin[h.OID] && !changeable(h.OID) {
+		if o.Kind() == KindRole || o.Kind() == KindIndex || !shared && h.Database == 0 || s.builtin[h.OID] && !Changeable(h.OID) {
 			return
 		}
 		what := s.describe(o)
@@ -48,6 +55,9 @@ func (s *Snapshot) RoleUses(role uint32) []string {
 	})
 	for _, r := range s.Roles() {
 		for _, d := range r.Defaults {
+			if d.Database != s.db {
+				continue
+			}
 			where := ""
 			if sc, ok := s.byOID[d.Schema].(*Schema); ok {
 				where = " in schema " + sc.Name
@@ -83,9 +93,9 @@ func partOfTable(s *Snapshot, o Object) bool {
 }
 
 // ChangeDefaults gives or takes privileges on the objects of a kind that the role
-// will make, in one schema or everywhere (0). New entries have no OID.
-func (r *Role) ChangeDefaults(k GrantKind, schema uint32, revoke, option, cascade bool, want Privs, grantees []uint32) error {
-	at := slices.IndexFunc(r.Defaults, func(d DefaultACL) bool { return d.Schema == schema && d.Type == k.defaultType() })
+// will make in a database, in one schema or everywhere (0). New entries have no OID.
+func (r *Role) ChangeDefaults(db uint32, k GrantKind, schema uint32, revoke, option, cascade bool, want Privs, grantees []uint32) error {
+	at := slices.IndexFunc(r.Defaults, func(d DefaultACL) bool { return d.Database == db && d.Schema == schema && d.Type == k.defaultType() })
 	usual := ACL(nil)
 	if schema == 0 {
 		usual = DefaultFor(k, r.OID)
@@ -117,7 +127,7 @@ func (r *Role) ChangeDefaults(k GrantKind, schema uint32, revoke, option, cascad
 	case at >= 0:
 		r.Defaults[at].ACL = acl
 	default:
-		r.Defaults = append(r.Defaults, DefaultACL{Schema: schema, Type: k.defaultType(), ACL: acl})
+		r.Defaults = append(r.Defaults, DefaultACL{Database: db, Schema: schema, Type: k.defaultType(), ACL: acl})
 	}
 	return nil
 }

@@ -10,33 +10,107 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 )
 
-// Snapshot is an immutable state of the catalog, safe for concurrent use.
+// Snapshot is an immutable state of the catalog, safe for concurrent use: of the
+// whole server, or as one of its databases sees it (In). The whole has the objects
+// of all databases by their OIDs, but names are found only in a database.
 type Snapshot struct {
+	*content
+	db uint32 // the OID of the database; 0: the whole server
+}
+
+// content is what the whole and its databases have in common.
+type content struct {
 	// Version grows by one with every Apply.
 	Version uint64
 
 	next      uint32 // the lowest OID never given out
 	byOID     map[uint32]Object
-	relations map[string]map[string]Object // schema, name
-	others    map[otherKey]Object          // schemas, secrets, connections, types; functions by signature
-	functions map[otherKey][]*Function     // by name
-	users     map[uint32][]uint32          // OID -> OIDs of objects that depend on it
+	relations map[nameSpace]map[string]Object
+	others    map[otherKey]Object      // schemas, secrets, connections, types, roles, databases; functions by signature
+	functions map[otherKey][]*Function // by name
+	users     map[uint32][]uint32      // OID -> OIDs of objects that depend on it
 	builtin   map[uint32]bool
-	children  map[uint32][]uint32 // OID of a table -> OIDs of tables with foreign keys to it
+	children  map[uint32][]uint32  // OID of a table -> OIDs of tables with foreign keys to it
+	views     map[uint32]*Snapshot // by database; nil while changes are being made
+}
+
+// nameSpace is a schema of a database; of none (0) are the schemas that all share.
+type nameSpace struct {
+	db     uint32
+	schema string
 }
 
 type otherKey struct {
-	kind         Kind
-	schema, name string
+	kind Kind
+	nameSpace
+	name string
 }
 
-// New makes the catalog of an empty database: the schemas that always exist, and
-// builtin objects (catalog tables and the views over them), which are never
-// written to the log.
+func keyOf(o Object) otherKey {
+	h := o.Header()
+	return otherKey{o.Kind(), nameSpace{h.Database, h.Schema}, keyName(o)}
+}
+
+// In is the catalog as a database sees it: its own objects, and what all share.
+func (s *Snapshot) In(db uint32) *Snapshot {
+	if v := s.views[db]; v != nil {
+		return v
+	}
+	return &Snapshot{s.content, db}
+}
+
+// seal ends the making of a snapshot.
+func (s *Snapshot) seal() {
+	s.views = map[uint32]*Snapshot{0: {s.content, 0}}
+	for k, o := range s.others {
+		if k.kind == KindDatabase {
+			oid := o.Header().OID
+			s.views[oid] = &Snapshot{s.content, oid}
+		}
+	}
+}
+
+// shows reports whether the object belongs to the database, or to all.
+func (s *Snapshot) shows(o Object) bool {
+	db := o.Header().Database
+	return db == 0 || s.db == 0 || db == s.db
+}
+
+// relation finds a relation of the database, else one that all share.
+func (s *Snapshot) relation(schema, name string) Object {
+	if o := s.relations[nameSpace{s.db, schema}][name]; o != nil {
+		return o
+	}
+	return s.relations[nameSpace{0, schema}][name]
+}
+
+// other is relation for other objects; name is their keyName.
+func (s *Snapshot) other(kind Kind, schema, name string) Object {
+	if o := s.others[otherKey{kind, nameSpace{s.db, schema}, name}]; o != nil {
+		return o
+	}
+	return s.others[otherKey{kind, nameSpace{0, schema}, name}]
+}
+
+// relationsIn calls f for the relations of a schema, in any order.
+func (s *Snapshot) relationsIn(schema string, f func(name string, o Object)) {
+	for n, o := range s.relations[nameSpace{s.db, schema}] {
+		f(n, o)
+	}
+	if s.db != 0 {
+		for n, o := range s.relations[nameSpace{0, schema}] {
+			f(n, o)
+		}
+	}
+}
+
+// New makes the catalog of an empty server: the databases and schemas that always
+// exist, and builtin objects (catalog tables and the views over them), which are
+// never written to the log.
 func New(builtin ...Object) *Snapshot {
-	s := &Snapshot{next: FirstOID, byOID: map[uint32]Object{}, relations: map[string]map[string]Object{},
-		others: map[otherKey]Object{}, functions: map[otherKey][]*Function{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}, children: map[uint32][]uint32{}}
-	base := append(bootstrap(),
+	s := &Snapshot{content: &content{next: FirstOID, byOID: map[uint32]Object{}, relations: map[nameSpace]map[string]Object{},
+		others: map[otherKey]Object{}, functions: map[otherKey][]*Function{}, users: map[uint32][]uint32{}, builtin: map[uint32]bool{}, children: map[uint32][]uint32{}}}
+	base := append(append(initialDatabases(), bootstrapRole()),
 		&Schema{Head{OID: PgCatalogOID, Name: "pg_catalog", Owner: BootstrapOID, Comment: "system catalog schema", ACL: SystemSchemaACL()}},
 		&Schema{Head{OID: InformationSchemaOID, Name: "information_schema", Owner: BootstrapOID, ACL: SystemSchemaACL()}})
 	base = append(base, predefined()...)
@@ -44,6 +118,7 @@ func New(builtin ...Object) *Snapshot {
 		s.add(o)
 		s.builtin[o.Header().OID] = true
 	}
+	s.seal()
 	return s
 }
 
@@ -55,17 +130,18 @@ func (s *Snapshot) add(o Object) {
 		t.define()
 	}
 	if o.Kind().Relation() {
-		m := s.relations[h.Schema]
+		in := nameSpace{h.Database, h.Schema}
+		m := s.relations[in]
 		if m == nil {
 			m = map[string]Object{}
-			s.relations[h.Schema] = m
+			s.relations[in] = m
 		}
 		m[h.Name] = o
 	} else {
-		s.others[otherKey{o.Kind(), h.Schema, keyName(o)}] = o
+		s.others[keyOf(o)] = o
 	}
 	if f, ok := o.(*Function); ok {
-		k := otherKey{KindFunction, f.Schema, f.Name}
+		k := otherKey{KindFunction, nameSpace{f.Database, f.Schema}, f.Name}
 		s.functions[k] = append(slices.Clip(s.functions[k]), f)
 	}
 	for _, d := range o.Dependencies() {
@@ -82,12 +158,12 @@ func (s *Snapshot) remove(o Object) {
 	h := o.Header()
 	delete(s.byOID, h.OID)
 	if o.Kind().Relation() {
-		delete(s.relations[h.Schema], h.Name)
+		delete(s.relations[nameSpace{h.Database, h.Schema}], h.Name)
 	} else {
-		delete(s.others, otherKey{o.Kind(), h.Schema, keyName(o)})
+		delete(s.others, keyOf(o))
 	}
 	if f, ok := o.(*Function); ok {
-		k := otherKey{KindFunction, f.Schema, f.Name}
+		k := otherKey{KindFunction, nameSpace{f.Database, f.Schema}, f.Name}
 		s.functions[k] = slices.DeleteFunc(slices.Clone(s.functions[k]), func(g *Function) bool { return g.OID == f.OID })
 	}
 	for _, d := range o.Dependencies() {
@@ -108,11 +184,11 @@ func without(list []uint32, x uint32) []uint32 {
 	return out
 }
 
-// clone copies the maps, not the objects.
+// clone copies the maps, not the objects. The copy is to be sealed.
 func (s *Snapshot) clone() *Snapshot {
-	n := &Snapshot{Version: s.Version + 1, next: s.next, builtin: s.builtin,
-		byOID: make(map[uint32]Object, len(s.byOID)+1), relations: make(map[string]map[string]Object, len(s.relations)),
-		others: make(map[otherKey]Object, len(s.others)), functions: maps.Clone(s.functions), children: maps.Clone(s.children), users: make(map[uint32][]uint32, len(s.users))}
+	n := &Snapshot{db: s.db, content: &content{Version: s.Version + 1, next: s.next, builtin: s.builtin,
+		byOID: make(map[uint32]Object, len(s.byOID)+1), relations: make(map[nameSpace]map[string]Object, len(s.relations)),
+		others: make(map[otherKey]Object, len(s.others)), functions: maps.Clone(s.functions), children: maps.Clone(s.children), users: make(map[uint32][]uint32, len(s.users))}}
 	for k, v := range s.byOID {
 		n.byOID[k] = v
 	}
@@ -133,30 +209,42 @@ func (s *Snapshot) clone() *Snapshot {
 }
 
 // ByOID returns the object with an OID, or nil.
-func (s *Snapshot) ByOID(oid uint32) Object { return s.byOID[oid] }
+func (s *Snapshot) ByOID(oid uint32) Object {
+	if o := s.byOID[oid]; o != nil && s.shows(o) {
+		return o
+	}
+	return nil
+}
 
 // NextOID returns the lowest OID that was never given out.
 func (s *Snapshot) NextOID() uint32 { return s.next }
 
-// Builtin reports whether the object came with the server.
-func (s *Snapshot) Builtin(oid uint32) bool { return s.builtin[oid] }
+// Builtin reports whether the object came with the server, or lies in a schema that
+// all databases share, as what comes with each database does.
+func (s *Snapshot) Builtin(oid uint32) bool {
+	if s.builtin[oid] {
+		return true
+	}
+	o := s.byOID[oid]
+	return o != nil && o.Header().Schema != "" && s.others[otherKey{kind: KindSchema, name: o.Header().Schema}] != nil
+}
 
 // Schema returns a schema, or nil.
 func (s *Snapshot) Schema(name string) *Schema {
-	o, _ := s.others[otherKey{kind: KindSchema, name: name}].(*Schema)
+	o, _ := s.other(KindSchema, "", name).(*Schema)
 	return o
 }
 
 // Get returns the relation schema.name, or nil.
-func (s *Snapshot) Get(schema, name string) Object { return s.relations[schema][name] }
+func (s *Snapshot) Get(schema, name string) Object { return s.relation(schema, name) }
 
 // Other returns a secret or a connection, or nil. An empty schema searches path.
 func (s *Snapshot) Other(kind Kind, schema, name string, path []string) Object {
 	if schema != "" {
-		return s.others[otherKey{kind, schema, name}]
+		return s.other(kind, schema, name)
 	}
 	for _, p := range path {
-		if o := s.others[otherKey{kind, p, name}]; o != nil {
+		if o := s.other(kind, p, name); o != nil {
 			return o
 		}
 	}
@@ -245,7 +333,7 @@ func (s *Snapshot) CreationSchema(schema string, path []string) (string, error) 
 // Visible reports whether the relation, or the index of a key, is found by its
 // name alone.
 func (s *Snapshot) Visible(oid uint32, path []string) bool {
-	if o := s.byOID[oid]; o != nil {
+	if o := s.ByOID(oid); o != nil {
 		return s.Lookup("", o.Header().Name, path) == o
 	}
 	_, schema, name, ok := KeyIndex(s, oid, "", "")
@@ -269,8 +357,10 @@ func (s *Snapshot) Visible(oid uint32, path []string) bool {
 // Objects calls f for every object in OID order.
 func (s *Snapshot) Objects(f func(Object)) {
 	oids := make([]uint32, 0, len(s.byOID))
-	for oid := range s.byOID {
-		oids = append(oids, oid)
+	for oid, o := range s.byOID {
+		if s.shows(o) {
+			oids = append(oids, oid)
+		}
 	}
 	sort.Slice(oids, func(i, j int) bool { return oids[i] < oids[j] })
 	for _, oid := range oids {
@@ -369,12 +459,12 @@ func (s *Snapshot) ClosestRelation(schema, name string, path []string) string {
 		if schema == "" && sc == "pg_catalog" {
 			continue
 		}
-		for n := range s.relations[sc] {
+		s.relationsIn(sc, func(n string, _ Object) {
 			d := Distance(name, n, bestDist)
 			if d < bestDist || d == bestDist && d <= maxDistance(name) && n < best {
 				best, bestDist = n, d
 			}
-		}
+		})
 	}
 	if best != "" && schema != "" {
 		return schema + "." + best
@@ -382,9 +472,9 @@ func (s *Snapshot) ClosestRelation(schema, name string, path []string) string {
 	if best == "" && schema == "" {
 		// The name may exist in a schema that is not in the path.
 		var found []string
-		for sc, m := range s.relations {
-			if m[name] != nil {
-				found = append(found, sc+"."+name)
+		for in, m := range s.relations {
+			if o := m[name]; o != nil && s.shows(o) {
+				found = append(found, in.schema+"."+name)
 			}
 		}
 		sort.Strings(found)

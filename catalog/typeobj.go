@@ -74,7 +74,7 @@ func (s *Snapshot) Type(schema, name string, path []string) (types.T, bool) {
 		path = []string{schema}
 	}
 	for _, p := range path {
-		if o, ok := s.others[otherKey{KindType, p, name}].(*Type); ok {
+		if o, ok := s.other(KindType, p, name).(*Type); ok {
 			return o.T(), true
 		}
 		if r, ok := s.Get(p, name).(Relation); ok {

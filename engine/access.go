@@ -120,10 +120,7 @@ func (i info) objectRef(kind string, r expr.Ref) (catalog.Object, error) {
 	}
 	switch kind {
 	case "database":
-		if !i.s.isDatabase(r.Name) {
-			return nil, noDatabase(r.Name)
-		}
-		return i.snap.Database(), nil
+		return object(databaseNamed(i.snap, r.Name))
 	case "schema":
 		if o := i.snap.Schema(r.Name); o != nil {
 			return o, nil

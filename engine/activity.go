@@ -62,7 +62,7 @@ func (s *Session) resting() {
 
 // Activity implements catalog.ActivitySource.
 func (i serverInfo) Activity() []catalog.Activity {
-	e, snap := i.s.eng, i.s.eng.cat.Current()
+	e, snap := i.s.eng, i.s.snapshot()
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	var out []catalog.Activity

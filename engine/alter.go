@@ -15,7 +15,7 @@ import (
 )
 
 func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	o, err := s.alterTarget(snap, st)
 	if err != nil {
 		if st.IfExists && missing(err) {
@@ -27,16 +27,13 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 	if r, ok := o.(*catalog.Role); ok {
 		return s.renameRole(r, st.Actions[0].NewName)
 	}
-	if _, ok := o.(*catalog.Database); ok && st.Actions[0].Kind != sql.AlterOwner {
-		if err := s.mustOwnDatabase(); err != nil {
-			return err
-		}
-		return pgerr.New(pgerr.FeatureNotSupported, "current database cannot be renamed")
+	if d, ok := o.(*catalog.Database); ok && st.Actions[0].Kind == sql.AlterRename {
+		return s.renameDatabase(ctx, d, st.Actions[0].NewName)
 	}
 	if err := s.mayAlter(snap, o, st.Actions); err != nil {
 		return err
 	}
-	if oid := o.Header().OID; snap.Builtin(oid) && oid != catalog.PublicOID && oid != catalog.DatabaseOID {
+	if oid := o.Header().OID; snap.Builtin(oid) && !catalog.Changeable(oid) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
 	}
 	if t, ok := o.(*catalog.Table); ok && shapesTable(st.Actions) {
@@ -86,7 +83,7 @@ func (s *Session) mayAlter(snap *catalog.Snapshot, o catalog.Object, as []sql.Al
 		switch {
 		case a.Kind == sql.AlterRename && o.Kind() == catalog.KindSchema:
 			if err := s.may(snap.Database(), catalog.Create); err != nil {
-				return s.databaseDenied(err)
+				return err
 			}
 		case a.Kind == sql.AlterRename:
 			if err := s.mayCreateIn(o.Header().Schema); err != nil {
@@ -128,10 +125,7 @@ func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Ob
 	case "role":
 		return s.roleNamed(snap, st.Name.Name)
 	case "database":
-		if !s.isDatabase(st.Name.Name) {
-			return nil, noDatabase(st.Name.Name)
-		}
-		return snap.Database(), nil
+		return object(databaseNamed(snap, st.Name.Name))
 	case "function", "routine":
 		return s.functionTarget(snap, st.Target)
 	}
@@ -154,7 +148,7 @@ func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Ob
 	}
 	o, err := s.dropTarget(snap, st.Kind, st.Name)
 	if pgerr.CodeOf(err) == pgerr.UndefinedTable {
-		return s.eng.cat.Current().Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
+		return s.snapshot().Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
 	}
 	if e := pgerr.From(err); err != nil && e.Hint != "" {
 		e.Hint = "Use ALTER " + strings.ToUpper(snap.Lookup(st.Name.Schema, st.Name.Name, s.expr.SearchPath).Kind().String()) + "."
@@ -165,7 +159,7 @@ func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Ob
 // refreshView is REFRESH MATERIALIZED VIEW, which has nothing to do: views are
 // always up to date. Of one that has failed it tells so.
 func (s *Session) refreshView(st *sql.Refresh) error {
-	o, err := s.resolve(s.eng.cat.Current(), st.Name)
+	o, err := s.resolve(s.snapshot(), st.Name)
 	if err != nil {
 		return err
 	}
@@ -190,9 +184,13 @@ func (s *Session) comment(st *sql.Comment) error {
 	if st.Null {
 		text = ""
 	}
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	var o catalog.Object
 	var err error
+	switch st.Kind {
+	case "database", "role":
+		return s.commentShared(snap, st, text)
+	}
 	if st.Kind == "column" || st.Kind == "schema" {
 		if st.Kind == "schema" {
 			o, err = s.dropTarget(snap, "schema", st.Name)
@@ -261,7 +259,7 @@ func (s *Session) mayRestart(snap *catalog.Snapshot, t *catalog.Table) error {
 
 // restartTables puts the sequences that the tables own at their start.
 func (s *Session) restartTables(st *sql.Truncate) error {
-	tables, err := s.truncatedTables(s.eng.cat.Current(), st, false)
+	tables, err := s.truncatedTables(s.snapshot(), st, false)
 	if err != nil {
 		return err
 	}

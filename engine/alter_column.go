@@ -67,7 +67,7 @@ func (a *alteration) readers(old int) ([]catalog.Object, error) {
 	if old < 0 {
 		return nil, nil
 	}
-	snap := a.s.eng.cat.Current()
+	snap := a.s.snapshot()
 	var out []catalog.Object
 	for _, d := range snap.Dependents(a.t.OID) {
 		query, _, path := storedQuery(d)
@@ -120,7 +120,7 @@ func (a *alteration) dropColumn(x *sql.AlterAction) error {
 	if err != nil {
 		return err
 	}
-	snap := a.s.eng.cat.Current()
+	snap := a.s.snapshot()
 	var oids []uint32
 	var lines []string
 	what := "column " + x.Column + " of table " + a.t.Name
@@ -211,7 +211,7 @@ func (a *alteration) removeColumn(i int, cascade bool) error {
 		}
 		a.t.PrimaryKey = &n
 	}
-	if q := a.s.eng.cat.Current().OwnedSequence(a.t.OID, name); q != nil {
+	if q := a.s.snapshot().OwnedSequence(a.t.OID, name); q != nil {
 		a.gone = append(a.gone, q)
 	}
 	if old := a.src[i].old; old >= 0 {
@@ -354,7 +354,7 @@ func (a *alteration) renameColumn(x *sql.AlterAction) (err error) {
 		text(&n.Where)
 		a.changed[ix.OID] = n
 	}
-	if q := a.s.eng.cat.Current().OwnedSequence(a.t.OID, x.Column); q != nil {
+	if q := a.s.snapshot().OwnedSequence(a.t.OID, x.Column); q != nil {
 		n := catalog.Clone(q).(*catalog.Sequence)
 		n.OwnedColumn = x.NewName
 		a.creates = append(a.creates, catalog.Change{Replace: n})
@@ -380,7 +380,7 @@ func (a *alteration) follow() ([]catalog.Change, error) {
 	if !a.columnRenamed && len(a.lost) == 0 {
 		return nil, nil
 	}
-	snap := a.s.eng.cat.Current()
+	snap := a.s.snapshot()
 	var out []catalog.Change
 	for _, d := range snap.Dependents(a.t.OID) {
 		if a.cascade[d.Header().OID] {
@@ -437,7 +437,7 @@ func (s *Session) renameViewColumn(o catalog.Object, x sql.AlterAction) (catalog
 		return nil, nil, err
 	}
 	n.Cols()[i].Name = x.NewName
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	changes := []catalog.Change{{Replace: n}}
 	for _, d := range snap.Dependents(o.Header().OID) {
 		c := catalog.Clone(d)

@@ -177,7 +177,7 @@ func (a *alteration) setNotNull(x *sql.AlterAction) error {
 // existing returns the indexes of the table that stay, and those that come.
 func (a *alteration) existing() []*catalog.Index {
 	var out []*catalog.Index
-	for _, ix := range a.s.eng.cat.Current().Indexes(a.t.OID) {
+	for _, ix := range a.s.snapshot().Indexes(a.t.OID) {
 		if n := a.changed[ix.OID]; n != nil {
 			ix = n
 		}
@@ -316,7 +316,7 @@ func (a *alteration) renameConstraint(x *sql.AlterAction) error {
 		n.Name = x.NewName
 		a.changed[ix.OID] = n
 	default:
-		if a.s.eng.cat.Current().Get(a.t.Schema, x.NewName) != nil {
+		if a.s.snapshot().Get(a.t.Schema, x.NewName) != nil {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", x.NewName)
 		}
 		k := *a.t.PrimaryKey
@@ -387,10 +387,10 @@ func sortedKeys[V any](m map[uint32]V) []uint32 {
 // apply makes the alteration take effect.
 func (a *alteration) apply(ctx context.Context) error {
 	e := a.s.eng
-	e.cat.Assign(a.t)
+	e.cat.Assign(a.t, a.t.Database)
 	for _, ix := range a.indexes {
 		ix.Schema, ix.Owner, ix.Table = a.t.Schema, a.t.Owner, a.t.OID
-		e.cat.Assign(ix)
+		e.cat.Assign(ix, a.t.Database)
 	}
 	planner.LinkForeignKeys(a.t, a.existing())
 	a.revise()

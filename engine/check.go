@@ -25,7 +25,7 @@ import (
 
 // checkCommand sets up CHECK MATERIALIZED VIEW: its rows are the differences.
 func (s *Session) checkCommand(p *prepared, st *sql.Check) error {
-	o, err := s.resolveMatView(s.eng.cat.Current(), st.Name)
+	o, err := s.resolveMatView(s.snapshot(), st.Name)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (r *run) stored(v *catalog.MatView, c *check) error {
 	if err != nil {
 		return err
 	}
-	return eachError(r.snap, viewErrorsOID, jobName(v), func(ch *vec.Chunk, i int) error {
+	return eachError(r.snap, errorTablesOf(r.cat, v.Database)[viewErrors], viewErrorTypes, jobName(v), func(ch *vec.Chunk, i int) error {
 		row = vec.AppendRow(row[:0], ch, allColumns(checkedErrorTypes), i)
 		return c.errs.add(row, 0, ch.Weight(i))
 	})

@@ -13,7 +13,7 @@ import (
 // spoil changes what is stored of a view behind its job's back.
 func spoil(t *testing.T, e *Engine, view string, w int64, row ...types.Datum) {
 	t.Helper()
-	v := e.cat.Current().Get("public", view).(*catalog.MatView)
+	v := e.cat.Current().In(catalog.DatabaseOID).Get("public", view).(*catalog.MatView)
 	b := state.NewRowBatch(v.OID)
 	c := vec.NewChunk(columnTypes(v.Columns), 1)
 	c.AppendRow(1, row...)
@@ -42,7 +42,7 @@ func TestCheckReportsDifferences(t *testing.T) {
 	if n := c.l.Notices[len(c.l.Notices)-1]; n != "materialized view \"v\" differs from its query in 3 rows" {
 		t.Fatalf("notice: %s", n)
 	}
-	b := state.NewRowBatch(viewErrorsOID)
+	b := state.NewRowBatch(errorTablesOf(e.cat.Current(), catalog.DatabaseOID)[viewErrors])
 	b.Add(encodedRow(viewErrorTypes, "v", "22012", "division by zero", "(7, y)", "0.1"), 1)
 	if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Rows: []*state.RowBatch{b}}); err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 		p.command = tagged("REFRESH MATERIALIZED VIEW", func(context.Context) error { return s.refreshView(st) })
 	case *sql.Checkpoint:
 		p.command = tagged("CHECKPOINT", func(context.Context) error {
-			if !s.eng.cat.Current().HasPrivsOf(s.who.current, catalog.RoleCheckpoint) {
+			if !s.snapshot().HasPrivsOf(s.who.current, catalog.RoleCheckpoint) {
 				return forbidden("must be superuser or have privileges of pg_checkpoint to do CHECKPOINT")
 			}
 			return nil
@@ -118,7 +118,7 @@ func (s *Session) lockTables(st *sql.LockTable) error {
 	case rowExclusiveLock:
 		any |= catalog.Insert
 	}
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	for _, n := range st.Tables {
 		o, err := s.resolve(snap, n)
 		if err != nil {
@@ -140,7 +140,7 @@ const (
 // vacuum is VACUUM and ANALYZE, which have nothing to do. Tables of others are
 // passed over with a warning.
 func (s *Session) vacuum(st *sql.Vacuum, verb string) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	for _, n := range st.Tables {
 		o, err := s.resolve(snap, n)
 		if err != nil {
@@ -306,7 +306,7 @@ func (s *Session) preparedCommand(ctx context.Context, p *prepared) error {
 func (s *Session) runPrepare(ctx context.Context, whole *statement, st *sql.Prepare) error {
 	oids := make([]uint32, len(st.Types))
 	for i, tn := range st.Types {
-		t, err := planner.ResolveTypeName(s.eng.cat.Current(), s.expr.SearchPath, tn)
+		t, err := planner.ResolveTypeName(s.snapshot(), s.expr.SearchPath, tn)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (e *Engine) makeSource(o *catalog.Source) (connector.Source, error) {
 	spec := connector.SourceSpec{Name: o.Name, Options: opts, Format: strings.ToUpper(o.Connector.Format),
 		Encode: strings.ToUpper(o.Connector.Encode), FormatOptions: optionMap(o.Connector.EncodeOptions),
 		KeyEncode: strings.ToUpper(o.Connector.KeyEncode), NullBad: sourcePolicy(o) == "null"}
-	pl := &planner.Planner{Cat: e.cat.Current(), Session: e.frozenSession(nil, nil)}
+	pl := &planner.Planner{Cat: e.cat.Current().In(o.Database), Session: e.frozenSession(nil, nil)}
 	for i, c := range o.Columns {
 		if c.Generated != "" {
 			continue

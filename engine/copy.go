@@ -124,13 +124,13 @@ func (s *Session) mayCopyTo(o catalog.Object, names []string) error {
 		}
 		n.Columns[planner.NeedInsert] = cols
 	}
-	return s.permit(s.eng.cat.Current(), []*planner.Need{n})
+	return s.permit(s.snapshot(), []*planner.Need{n})
 }
 
 // copyFrom sets up COPY table FROM STDIN: the rows are staged as they come and
 // committed with the statement.
 func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
-	o, err := s.resolve(s.eng.cat.Current(), *st.Table)
+	o, err := s.resolve(s.snapshot(), *st.Table)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
 		return err
 	}
 	t, ok := o.(*catalog.Table)
-	if !ok || s.eng.cat.Current().Builtin(t.OID) {
+	if !ok || s.snapshot().Builtin(t.OID) {
 		return pgerr.New(pgerr.WrongObjectType, "cannot copy to %s \"%s\"", o.Kind(), st.Table.Name)
 	}
 	names := st.Columns

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -183,6 +184,16 @@ func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 }
 
 func (e *Engine) buildJobIn(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) (*job, error) {
+	j, err := e.planJob(snap.In(o.Header().Database), o, sj)
+	if err != nil {
+		return nil, err
+	}
+	j.store, j.errors = catalog.StoreID(o), errorTablesOf(snap, o.Header().Database)
+	return j, nil
+}
+
+// planJob is buildJobIn without what the job stores its rows by.
+func (e *Engine) planJob(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) (*job, error) {
 	switch o := o.(type) {
 	case *catalog.MatView:
 		s := e.frozenSession(o.SearchPath, o.Settings)
@@ -190,11 +201,7 @@ func (e *Engine) buildJobIn(snap *catalog.Snapshot, o catalog.Object, sj *sinkJo
 		if err != nil {
 			return nil, err
 		}
-		j, err := e.newJob(o.OID, jobName(o), st.Root, parallelism(o.Settings), s, policy(o.Settings), nil)
-		if err == nil {
-			j.store = catalog.StoreID(o)
-		}
-		return j, err
+		return e.newJob(o.OID, jobName(o), st.Root, parallelism(o.Settings), s, policy(o.Settings), nil)
 	case *catalog.Index:
 		root, err := planIndex(snap, o)
 		if err != nil {
@@ -224,7 +231,7 @@ func (e *Engine) buildJobIn(snap *catalog.Snapshot, o catalog.Object, sj *sinkJo
 func (e *Engine) brokenJob(o catalog.Object, err error) *job {
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
-	j := &job{id: o.Header().OID, store: catalog.StoreID(o), eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
+	j := &job{id: o.Header().OID, store: catalog.StoreID(o), errors: errorTablesOf(e.cat.Current(), o.Header().Database), eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
 	name := jobName(o)
 	j.label.Store(&name)
 	return j
@@ -258,6 +265,7 @@ const (
 	settingParallelism = "parallelism"
 	settingOnError     = "on_error"
 	settingNow         = "now"
+	settingDatabase    = "database" // its name
 	settingSizes       = planner.SettingSizes
 	settingShared      = planner.SettingShared
 	settingIndexes     = planner.SettingIndexes
@@ -293,6 +301,7 @@ func (s *Session) freeze(onError string, reads []uint32) map[string]string {
 		settingDates:       s.values[settingDates],
 		settingParallelism: strconv.Itoa(s.eng.cfg.Parallelism),
 		settingOnError:     onError,
+		settingDatabase:    s.database,
 		settingNow:         strconv.FormatInt(s.expr.NowMicros, 10),
 	}
 }
@@ -300,7 +309,7 @@ func (s *Session) freeze(onError string, reads []uint32) map[string]string {
 // frozenSession is the evaluation session of a job.
 func (e *Engine) frozenSession(path []string, m map[string]string) *expr.Session {
 	now, _ := strconv.ParseInt(m[settingNow], 10, 64)
-	s := &expr.Session{User: "streamdb", Database: DatabaseName, SearchPath: path, NowMicros: now}
+	s := &expr.Session{User: catalog.Owner, Database: cmp.Or(m[settingDatabase], catalog.Owner), SearchPath: path, NowMicros: now}
 	s.Options.Now = func() int64 { return now }
 	if z, err := types.LoadZone(m["timezone"]); err == nil {
 		s.Options.Zone = z

@@ -112,7 +112,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 // exists handles IF NOT EXISTS: it reports true after a notice if the name is
 // taken.
 func (s *Session) exists(schema, name string, ifNotExists bool) bool {
-	if !ifNotExists || s.eng.cat.Current().Get(schema, name) == nil {
+	if !ifNotExists || s.snapshot().Get(schema, name) == nil {
 		return false
 	}
 	s.notice("NOTICE", pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists, skipping", name))
@@ -121,7 +121,7 @@ func (s *Session) exists(schema, name string, ifNotExists bool) bool {
 
 func (s *Session) createSchema(st *sql.CreateSchema) error {
 	name, owner := st.Name, s.who.current
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if st.Authorization != nil {
 		r, err := s.roleOf(snap, *st.Authorization)
 		if err != nil {
@@ -132,7 +132,7 @@ func (s *Session) createSchema(st *sql.CreateSchema) error {
 		}
 	}
 	if err := s.may(snap.Database(), catalog.Create); err != nil {
-		return s.databaseDenied(err)
+		return err
 	}
 	if err := s.mustBeMember(owner); err != nil {
 		return err
@@ -146,14 +146,14 @@ func (s *Session) createSchema(st *sql.CreateSchema) error {
 		return nil
 	}
 	o := &catalog.Schema{Head: catalog.Head{Name: name, Owner: owner, ACL: snap.InitialACL(owner, catalog.GrantSchema, 0)}}
-	s.eng.cat.Assign(o)
+	s.number(o)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
 }
 
 // place fills in an object's schema and owner, whether it may be made there, and
 // checks IF NOT EXISTS.
 func (s *Session) place(h *catalog.Head, ifNotExists bool) (skip bool, err error) {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	h.Owner = s.who.current
 	if err := s.mayLookInto(snap, h.Schema); err != nil {
 		return false, err
@@ -169,7 +169,7 @@ func (s *Session) place(h *catalog.Head, ifNotExists bool) (skip bool, err error
 
 // furnish gives a new object the access list that its owner's default privileges say.
 func (s *Session) furnish(os ...catalog.Object) {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	for _, o := range os {
 		h := o.Header()
 		var schema uint32
@@ -206,11 +206,11 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	if err := s.mayUseTypes(columnTypes(t.Columns)...); err != nil {
 		return err
 	}
-	s.eng.cat.Assign(t)
+	s.number(t)
 	changes := append([]catalog.Change{{Create: t}}, s.ownSequences(t, made.Sequences)...)
 	for _, ix := range made.Indexes {
 		ix.Owner, ix.Table = t.Owner, t.OID
-		s.eng.cat.Assign(ix)
+		s.number(ix)
 		changes = append(changes, catalog.Change{Create: ix})
 	}
 	planner.LinkForeignKeys(t, made.Indexes)
@@ -267,7 +267,7 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 		return err
 	}
 	s.furnish(t)
-	s.eng.cat.Assign(t)
+	s.number(t)
 	c := &state.Commit{}
 	if !st.NoData {
 		if err := s.queryRows(ctx, q, t.OID, c); err != nil {
@@ -340,7 +340,7 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 		return err
 	}
 	s.furnish(o)
-	s.eng.cat.Assign(o)
+	s.number(o)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
 }
 
@@ -356,10 +356,10 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 	if _, err := s.place(&v.Head, false); err != nil {
 		return err
 	}
-	old := s.eng.cat.Current().Get(v.Schema, v.Name)
+	old := s.snapshot().Get(v.Schema, v.Name)
 	if old == nil || !st.OrReplace {
 		s.furnish(v)
-		s.eng.cat.Assign(v)
+		s.number(v)
 		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: v})
 	}
 	ov, ok := old.(*catalog.View)
@@ -369,7 +369,7 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 	if err := s.mustOwn(ov); err != nil {
 		return err
 	}
-	for _, d := range s.eng.cat.Current().DropOrder(ov.OID) {
+	for _, d := range s.snapshot().DropOrder(ov.OID) {
 		if k := d.Kind(); k == catalog.KindMatView || k == catalog.KindSink {
 			return pgerr.Unsupported("replacing a view that a "+k.String()+" reads", k.String()+" "+d.Header().Name+" was created with its present query.")
 		}
@@ -415,7 +415,7 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	if skip, err := s.place(&v.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
-	was := s.eng.cat.Current().Get(v.Schema, v.Name)
+	was := s.snapshot().Get(v.Schema, v.Name)
 	old, view := was.(*catalog.MatView)
 	if was != nil && !st.OrReplace {
 		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", v.Name)
@@ -432,7 +432,7 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 		return err
 	}
 	for _, d := range v.DependsOn {
-		if _, stored := s.eng.cat.Current().ByOID(d).(*catalog.Table); stored && s.eng.cat.Current().Builtin(d) {
+		if _, stored := s.snapshot().ByOID(d).(*catalog.Table); stored && s.snapshot().Builtin(d) {
 			return pgerr.Unsupported("a materialized view on an error table", "Query the error table itself.")
 		}
 	}
@@ -457,7 +457,7 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 		return s.replaceMatView(ctx, old, v)
 	}
 	s.furnish(v)
-	s.eng.cat.Assign(v)
+	s.number(v)
 	return s.eng.createJob(ctx, v)
 }
 
@@ -479,7 +479,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err := s.sealOptions(o.Connector); err != nil {
 		return err
 	}
-	if s.eng.cat.Current().Get(o.Schema, o.Name) != nil {
+	if s.snapshot().Get(o.Schema, o.Name) != nil {
 		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", o.Name)
 	}
 	v, ok := o.Connector.Option("on_error")
@@ -511,7 +511,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 		return err
 	}
 	s.furnish(o)
-	s.eng.cat.Assign(o)
+	s.number(o)
 	return s.eng.createJob(ctx, o)
 }
 
@@ -536,7 +536,7 @@ func (s *Session) sinkKey(o *catalog.Sink) error {
 	}
 	switch o.Connector.Format {
 	case "plain":
-		st, err := (&planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr}).PlanSink(o)
+		st, err := (&planner.Planner{Cat: s.snapshot(), Session: &s.expr}).PlanSink(o)
 		if err != nil {
 			return err
 		}
@@ -559,24 +559,24 @@ func (s *Session) createIndex(ctx context.Context, pl *planner.Planner, src *sta
 		return err
 	}
 	ix.Definition = src.Text
-	t := s.eng.cat.Current().ByOID(ix.Table)
+	t := s.snapshot().ByOID(ix.Table)
 	if err := s.mustOwn(t); err != nil {
 		return err
 	}
 	if skip, err := s.place(&ix.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
-	if s.eng.cat.Current().Get(ix.Schema, ix.Name) != nil {
+	if s.snapshot().Get(ix.Schema, ix.Name) != nil {
 		return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", ix.Name)
 	}
 	ix.Owner = t.Header().Owner
-	s.eng.cat.Assign(ix)
+	s.number(ix)
 	return s.eng.createJob(ctx, ix)
 }
 
 // drop removes objects, dependents first, jobs stopped before their storage goes.
 func (s *Session) drop(st *sql.Drop) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	var oids []uint32 // the contents of a schema before it
 	named := map[uint32]bool{}
 	for _, t := range st.Targets {

@@ -31,11 +31,11 @@ func (s *Session) createFunction(pl *planner.Planner, src *statement, st *sql.Cr
 	if err := s.mayUseTypes(ts...); err != nil {
 		return err
 	}
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	old := snap.Function(fn.Schema, fn.Name, fn.ParamTypes(), nil)
 	if old == nil || !st.OrReplace {
 		s.furnish(fn)
-		s.eng.cat.Assign(fn)
+		s.number(fn)
 		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: fn})
 	}
 	if err := s.mustOwn(old); err != nil {

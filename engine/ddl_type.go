@@ -23,14 +23,14 @@ func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
 	}
 	s.furnish(t)
 	t.Ref = rand.Uint64() | 1
-	s.eng.cat.Assign(t)
+	s.number(t)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t})
 }
 
 // alterEnum adds or renames a value. Stored queries name values by their labels,
 // so none is renamed while a view or sink uses the type.
 func (s *Session) alterEnum(st *sql.AlterEnum) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	o, err := s.dropTarget(snap, "type", st.Name)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func (s *Session) writeOnce(ctx context.Context, plan func() (writing, []types.T
 		return nil, 0, pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", w.verb())
 	}
 	for _, d := range w.all() {
-		if s.eng.cat.Current().Builtin(d.Table.OID) {
+		if s.snapshot().Builtin(d.Table.OID) {
 			return nil, 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", d.Table.Name)
 		}
 	}

@@ -113,6 +113,7 @@ type Engine struct {
 	replacing map[uint32]*replacement
 	sources   map[uint32]connector.Source
 	sessions  map[int32]*Session
+	closing   map[uint32]bool // databases that nobody may connect to: they are being dropped or renamed
 	seqs      sequences
 
 	plans planCache
@@ -151,7 +152,7 @@ func Open(cfg Config) (*Engine, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second, backfillRows: backfillEpochRows,
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{}, replacing: map[uint32]*replacement{},
-		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
+		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, closing: map[uint32]bool{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))
 	e.vault = e.newVault()
 	if err = e.loadInstance(); err == nil {

@@ -114,12 +114,12 @@ func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error
 		v.SearchPath, v.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze(onError, v.DependsOn)
 		var old *catalog.MatView
 		if st.OrReplace {
-			old, _ = s.resolveMatView(s.eng.cat.Current(), st.Name)
+			old, _ = s.resolveMatView(s.snapshot(), st.Name)
 		}
 		if old != nil {
 			s.eng.inherit(old, v)
 		}
-		root, err := streamRoot(s.eng.streamOf(s.eng.cat.Current(), v))
+		root, err := streamRoot(s.eng.streamOf(s.snapshot(), v))
 		if err == nil && old != nil {
 			x.keep = s.eng.keepOf(old, v, root)
 		}
@@ -130,16 +130,16 @@ func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error
 			return nil, err
 		}
 		o.SearchPath, o.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze("dead_letter", o.DependsOn)
-		return streamRoot(s.eng.streamOf(s.eng.cat.Current(), o))
+		return streamRoot(s.eng.streamOf(s.snapshot(), o))
 	case *sql.RunningView:
-		v, err := s.resolveMatView(s.eng.cat.Current(), st.Name)
+		v, err := s.resolveMatView(s.snapshot(), st.Name)
 		if err != nil {
 			return nil, err
 		}
 		if err := s.may(v, catalog.Select); err != nil {
 			return nil, err
 		}
-		return streamRoot(s.eng.streamOf(s.eng.cat.Current(), v))
+		return streamRoot(s.eng.streamOf(s.snapshot(), v))
 	}
 	return nil, pgerr.Unsupported("EXPLAIN of this statement", "Explain a query, INSERT, UPDATE, DELETE, CREATE MATERIALIZED VIEW, CREATE SINK or MATERIALIZED VIEW.")
 }

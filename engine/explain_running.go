@@ -24,7 +24,7 @@ type operatorWork struct {
 // running shows a view's dataflow with what its operators have done.
 func (x *explanation) running(name sql.Name) error {
 	s := x.s
-	v, err := s.resolveMatView(s.eng.cat.Current(), name)
+	v, err := s.resolveMatView(s.snapshot(), name)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (x *explanation) running(name sql.Name) error {
 	}
 	j := s.eng.jobOf(v.OID)
 	if j == nil || len(j.frags) == 0 {
-		root, err := streamRoot(s.eng.streamOf(s.eng.cat.Current(), v))
+		root, err := streamRoot(s.eng.streamOf(s.snapshot(), v))
 		if err == nil {
 			x.tree = planner.Explain(root, s.eng.relationBytes)
 		}

@@ -193,14 +193,14 @@ func (a *alteration) recheckForeign(i int) error {
 			a.foreign[fk.Name] = fk.OID
 			parent := a.t
 			if fk.Table != a.t.OID {
-				parent = a.s.eng.cat.Current().ByOID(fk.Table).(*catalog.Table)
+				parent = a.s.snapshot().ByOID(fk.Table).(*catalog.Table)
 			}
 			if err := planner.CheckForeignTypes(fk, a.t, parent); err != nil {
 				return err
 			}
 		}
 	}
-	for _, ref := range a.s.eng.cat.Current().References(a.t.OID) {
+	for _, ref := range a.s.snapshot().References(a.t.OID) {
 		if ref.Child.OID != a.t.OID && slices.Contains(ref.RefColumns, n) && !a.freed(ref) {
 			if err := planner.CheckForeignTypes(ref.ForeignKey, ref.Child, a.t); err != nil {
 				return err
@@ -221,7 +221,7 @@ func (a *alteration) freed(ref catalog.Reference) bool {
 // it without CASCADE. what is the key or column, on the thing that they depend on.
 func (a *alteration) needed(index uint32, cascade bool, what, on string) error {
 	var refs []catalog.Reference
-	for _, ref := range a.s.eng.cat.Current().References(a.t.OID) {
+	for _, ref := range a.s.snapshot().References(a.t.OID) {
 		if ref.Index == index && ref.Child.OID != a.t.OID && !a.freed(ref) {
 			refs = append(refs, ref)
 		}
@@ -306,7 +306,7 @@ func (a *alteration) revise() {
 		p := a.t.ForeignKeys[i].Table
 		t := a.others[p]
 		if t == nil {
-			t = catalog.Clone(a.s.eng.cat.Current().ByOID(p)).(*catalog.Table)
+			t = catalog.Clone(a.s.snapshot().ByOID(p)).(*catalog.Table)
 			a.others[p] = t
 		}
 		t.Revision++

@@ -139,10 +139,10 @@ func parseAddr(s string) opAddr {
 
 // copyErrors adds the rows that the kept operators have put into the error tables.
 func (f *fork) copyErrors(c *state.Commit, sn *state.Snapshot) error {
-	for _, rel := range []uint32{viewErrorsOID, sourceErrorsOID} {
-		b, ts := state.NewRowBatch(rel), errorTypes(rel)
+	for kind, rel := range f.job.errors {
+		b, ts := state.NewRowBatch(rel), errorTypes[kind]
 		last := len(ts) - 1 // the operator
-		err := eachError(sn, rel, jobName(f.old), func(ch *vec.Chunk, i int) error {
+		err := eachError(sn, rel, ts, jobName(f.old), func(ch *vec.Chunk, i int) error {
 			row := make([]types.Datum, len(ts))
 			for k, v := range ch.Cols {
 				row[k] = v.Datum(i)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -20,13 +19,13 @@ var grantKinds = map[string]catalog.GrantKind{
 
 // grant is GRANT and REVOKE of privileges on objects.
 func (s *Session) grant(st *sql.Grant) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if err := s.grantedBy(snap, st.GrantedBy); err != nil {
 		return err
 	}
 	kind, ok := grantKinds[st.Kind]
 	if !ok {
-		return pgerr.Unsupported("a privilege on a "+st.Kind, "There are tables, sequences, schemas, functions, types, secrets and the database.")
+		return pgerr.Unsupported("a privilege on a "+st.Kind, "There are tables, sequences, schemas, functions, types, secrets and databases.")
 	}
 	grantees, err := s.grantees(snap, st)
 	if err != nil {
@@ -38,7 +37,7 @@ func (s *Session) grant(st *sql.Grant) error {
 	}
 	var changes []catalog.Change
 	for _, o := range objects {
-		if snap.Builtin(o.Header().OID) && o.Header().OID != catalog.PublicOID && o.Header().OID != catalog.DatabaseOID {
+		if snap.Builtin(o.Header().OID) && !catalog.Changeable(o.Header().OID) {
 			return pgerr.Unsupported("changing the privileges on "+o.Header().Name, "It belongs to the server; make a view over it and grant that.")
 		}
 		own := kind
@@ -132,10 +131,7 @@ func grantsAll(what string, k catalog.Kind) bool {
 func (s *Session) grantObject(snap *catalog.Snapshot, what string, t sql.DropTarget) (catalog.Object, error) {
 	switch what {
 	case "database":
-		if !s.isDatabase(t.Name.Name) {
-			return nil, noDatabase(t.Name.Name)
-		}
-		return snap.Database(), nil
+		return object(databaseNamed(snap, t.Name.Name))
 	case "schema", "type", "secret":
 		return s.dropTarget(snap, what, t.Name)
 	case "function", "routine":
@@ -318,7 +314,7 @@ func (g *granting) denied() error {
 		return forbidden("permission denied for table %s", g.o.Header().Name)
 	}
 	if g.kind == catalog.GrantDatabase {
-		return g.s.databaseDenied(catalog.Denied(g.o))
+		return catalog.Denied(g.o)
 	}
 	return catalog.Denied(g.o)
 }
@@ -422,7 +418,7 @@ func (g *granting) relationRevoke(want catalog.Privs) error {
 
 // defaultPrivileges is ALTER DEFAULT PRIVILEGES.
 func (s *Session) defaultPrivileges(st *sql.DefaultPrivileges) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	kind, ok := grantKinds[st.Grant.Kind]
 	if !ok {
 		return pgerr.Unsupported("default privileges on "+st.Grant.Kind+"s", "There are those on tables, sequences, functions, types and schemas.")
@@ -470,7 +466,7 @@ func (s *Session) defaultPrivileges(st *sql.DefaultPrivileges) error {
 			}
 		}
 		for _, sc := range schemas {
-			if err := n.ChangeDefaults(kind, sc, st.Grant.Revoke, st.Grant.GrantOption, st.Grant.Cascade, want, grantees); err != nil {
+			if err := n.ChangeDefaults(s.db, kind, sc, st.Grant.Revoke, st.Grant.GrantOption, st.Grant.Cascade, want, grantees); err != nil {
 				return err
 			}
 		}
@@ -482,54 +478,4 @@ func (s *Session) defaultPrivileges(st *sql.DefaultPrivileges) error {
 		changes = append(changes, catalog.Change{Replace: n})
 	}
 	return s.eng.changeCatalog(&state.Commit{}, changes...)
-}
-
-// isDatabase reports whether a name is one of the database: what the session calls
-// it, or its own.
-func (s *Session) isDatabase(name string) bool { return name == s.database || name == DatabaseName }
-
-func noDatabase(name string) error {
-	return pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
-}
-
-// databaseDenied is an error about the database under the name that the session has
-// for it.
-func (s *Session) databaseDenied(err error) error {
-	e := *pgerr.From(err)
-	e.Msg = strings.TrimSuffix(e.Msg, DatabaseName) + s.database
-	return &e
-}
-
-func (s *Session) mustOwnDatabase() error {
-	if err := s.mustOwn(s.eng.cat.Current().Database()); err != nil {
-		return s.databaseDenied(err)
-	}
-	return nil
-}
-
-// databaseStmt is CREATE, ALTER and DROP DATABASE. There is one.
-func (s *Session) databaseStmt(st *sql.DatabaseStmt) error {
-	snap := s.eng.cat.Current()
-	r := snap.RoleByOID(s.who.current)
-	known := s.isDatabase(st.Name)
-	switch {
-	case st.Verb == "CREATE" && (r == nil || !r.Super && !r.CreateDB):
-		return forbidden("permission denied to create database")
-	case st.Verb == "CREATE" && known:
-		return pgerr.New(pgerr.DuplicateDatabase, "database \"%s\" already exists", st.Name)
-	case st.Verb == "CREATE":
-		return pgerr.Unsupported("CREATE DATABASE", "A server has one database, to which every name leads. Create a schema, or run another server.")
-	case !known && st.IfExists:
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "database \"%s\" does not exist, skipping", st.Name))
-		return nil
-	case !known:
-		return noDatabase(st.Name)
-	}
-	if err := s.mustOwnDatabase(); err != nil {
-		return err
-	}
-	if st.Verb == "DROP" {
-		return pgerr.New(pgerr.ObjectInUse, "cannot drop the currently open database")
-	}
-	return pgerr.Unsupported("an option of ALTER DATABASE", "ALTER DATABASE … SET and OWNER TO are there.")
 }

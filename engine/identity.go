@@ -28,7 +28,7 @@ func (s *Session) become(login, current uint32) {
 // sync takes over what the catalog says now of the session's roles. It costs a
 // comparison as long as the catalog stays.
 func (s *Session) sync() {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if s.who.seen == snap {
 		return
 	}
@@ -51,7 +51,7 @@ func (s *Session) sync() {
 // checkIdentity refuses values of role and session_authorization that the session
 // may not take.
 func (s *Session) checkIdentity(key, value string) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if key == "role" && value == "none" {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (s *Session) checkIdentity(key, value string) error {
 // takeIdentity acts on values of role and session_authorization that were set, or
 // that a transaction's end brings back. A role that is gone gives no rights.
 func (s *Session) takeIdentity(key, value string) {
-	r := s.eng.cat.Current().Role(value)
+	r := s.snapshot().Role(value)
 	switch {
 	case key == "role" && r != nil:
 		s.become(s.who.login, r.OID)

@@ -17,7 +17,7 @@ type info struct {
 	s    *Session
 }
 
-func (s *Session) catalogInfo() expr.CatalogInfo { return info{s.eng.cat.Current(), s} }
+func (s *Session) catalogInfo() expr.CatalogInfo { return info{s.snapshot(), s} }
 
 func (i info) path() []string { return i.s.expr.SearchPath }
 
@@ -30,6 +30,9 @@ func (i info) RelationOID(name string) (uint32, bool) {
 	schema := ""
 	if len(parts) > 1 {
 		schema = parts[len(parts)-2]
+	}
+	if len(parts) > 2 && parts[0] != i.s.database {
+		return 0, false
 	}
 	if o := i.snap.Lookup(schema, parts[len(parts)-1], i.path()); o != nil {
 		return o.Header().OID, true
@@ -211,10 +214,16 @@ func (i info) Description(oid uint32, class string, column int) (string, bool) {
 		}
 		text = r.Cols()[column-1].Comment
 	}
-	if class != "" && class != "pg_class" && class != "pg_namespace" {
-		return "", false
+	of := "pg_class"
+	switch o.Kind() {
+	case catalog.KindSchema:
+		of = "pg_namespace"
+	case catalog.KindDatabase:
+		of = "pg_database"
+	case catalog.KindRole:
+		of = "pg_authid"
 	}
-	return text, text != ""
+	return text, text != "" && (class == of || class == "" && o.Kind() != catalog.KindDatabase && o.Kind() != catalog.KindRole)
 }
 
 // resolveReg finds the OID of a name cast to a reg* type.
@@ -224,6 +233,9 @@ func (s *Session) resolveReg(t types.T, name string) (int64, error) {
 	case types.Regclass:
 		if oid, ok := i.RelationOID(name); ok {
 			return int64(oid), nil
+		}
+		if parts, ok := splitName(name); ok && len(parts) > 2 && parts[0] != s.database {
+			return 0, pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: \"%s\"", strings.Join(parts, "."))
 		}
 		return 0, undefined("relation", name)
 	case types.Regnamespace:

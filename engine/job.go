@@ -19,12 +19,13 @@ import (
 
 // job is the running dataflow of one materialized view or sink.
 type job struct {
-	id    uint32
-	store uint32                 // what its state, rows and offsets are kept under
-	label atomic.Pointer[string] // see name
-	eng   *Engine
-	frags []*fragment
-	tasks []*jobTask
+	id     uint32
+	store  uint32                 // what its state, rows and offsets are kept under
+	errors errorTables            // of its database
+	label  atomic.Pointer[string] // see name
+	eng    *Engine
+	frags  []*fragment
+	tasks  []*jobTask
 	// root tasks' outputs: the change stream for views on this one.
 	fans []*exec.FanOut
 	sink *sinkJob // set for sinks

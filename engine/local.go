@@ -18,10 +18,11 @@ type Local struct {
 	Notices []string
 }
 
-// OpenLocal opens a session of the bootstrap role.
+// OpenLocal opens a session of the bootstrap role in the main database.
 func (e *Engine) OpenLocal() (*Local, error) {
 	l := &Local{}
-	s, err := e.NewSession(context.Background(), wire.Startup{User: e.cat.Current().RoleName(catalog.BootstrapOID), Database: DatabaseName, Client: l})
+	snap := e.cat.Current()
+	s, err := e.NewSession(context.Background(), wire.Startup{User: snap.RoleName(catalog.BootstrapOID), Database: snap.MainDatabase().Name, Client: l})
 	l.s = s
 	return l, err
 }

@@ -26,26 +26,27 @@ func (e *Engine) Trusted(user string) bool {
 	return r == nil || r.Password == ""
 }
 
-// admit returns the role of a client who is known to be who it says. An unknown one
+// admit returns the role of a client who is known to be who it says, and the
+// database that it may connect to. An unknown one
 // becomes a superuser if it is in the users file, or if there is no such file and
 // nobody has used CREATE ROLE yet.
-func (e *Engine) admit(st wire.Startup) (*catalog.Role, error) {
+func (e *Engine) admit(st wire.Startup) (*catalog.Role, *catalog.Database, error) {
 	role := e.cat.Current().Role(st.User)
 	if role == nil {
 		var err error
 		if role, err = e.firstLogin(st.User); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	snap := e.cat.Current()
 	if !role.Login {
-		return nil, pgerr.New(pgerr.InvalidAuthorization, "role \"%s\" is not permitted to log in", role.Name)
+		return nil, nil, pgerr.New(pgerr.InvalidAuthorization, "role \"%s\" is not permitted to log in", role.Name)
 	}
-	if !snap.Can(role.OID, snap.Database(), catalog.Connect) {
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database \"%s\"", st.Database).
-			WithDetail("User does not have CONNECT privilege.")
+	snap := e.cat.Current()
+	d, err := chooseDatabase(snap, st)
+	if err != nil {
+		return nil, nil, err
 	}
-	return role, nil
+	return role, d, mayConnect(snap, role, d)
 }
 
 // firstLogin makes the role of somebody who is not known yet.
@@ -57,19 +58,27 @@ func (e *Engine) firstLogin(user string) (*catalog.Role, error) {
 		return r, nil
 	}
 	listed := e.cfg.Users != nil && e.cfg.Users(user)
-	if !listed && (e.cfg.Users != nil || snap.Database().RolesMade) || strings.HasPrefix(user, "pg_") {
+	if !listed && (e.cfg.Users != nil || snap.MainDatabase().RolesMade) || strings.HasPrefix(user, "pg_") {
 		return nil, pgerr.New(pgerr.InvalidAuthorization, "role \"%s\" does not exist", user)
 	}
 	r := &catalog.Role{Head: catalog.Head{Name: user}, Super: true, CreateDB: true, CreateRole: true, Login: true, Replication: true,
 		BypassRLS: true, AtLogin: true}
-	e.cat.Assign(r)
+	e.cat.Assign(r, 0)
 	return r, e.changeCatalog(&state.Commit{}, catalog.Change{Create: r})
 }
 
-// enter counts a session in, unless its role has as many as it may.
+// enter counts a session in, unless its database is going, or it or the role have as
+// many as they may.
 func (e *Engine) enter(s *Session, role *catalog.Role) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	d := s.snapshot().Database()
+	if d == nil || e.closing[s.db] {
+		return noDatabase(s.database)
+	}
+	if limit := d.ConnLimit(); limit >= 0 && !role.Super && len(e.sessionsIn(s.db)) >= limit {
+		return pgerr.New(pgerr.TooManyConnections, "too many connections for database \"%s\"", d.Name)
+	}
 	if limit := role.ConnLimit(); limit >= 0 && !role.Super {
 		n := 0
 		for _, x := range e.sessions {

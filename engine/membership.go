@@ -153,7 +153,7 @@ func (s *Session) mayGrantRole(snap *catalog.Snapshot, r *catalog.Role) error {
 }
 
 func (s *Session) grantRoles(st *sql.GrantRole) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	grantor := s.who.current
 	if st.GrantedBy != nil {
 		r, err := s.roleOf(snap, *st.GrantedBy)
@@ -199,7 +199,7 @@ func (s *Session) grantRoles(st *sql.GrantRole) error {
 // mustBeMember refuses to give something to a role that the session's is no member
 // of.
 func (s *Session) mustBeMember(role uint32) error {
-	if snap := s.eng.cat.Current(); !snap.MemberOf(s.who.current, role) {
+	if snap := s.snapshot(); !snap.MemberOf(s.who.current, role) {
 		return forbidden("must be member of role \"%s\"", snap.RoleName(role))
 	}
 	return nil

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -12,7 +11,13 @@ import (
 // in the order of the commits that made them.
 type notices struct {
 	mu        sync.Mutex
-	listeners map[string]map[*Session]bool
+	listeners map[channel]map[*Session]bool
+}
+
+// channel is a channel of a database.
+type channel struct {
+	db   uint32
+	name string
 }
 
 // notification is a NOTIFY whose transaction is not over.
@@ -59,7 +64,7 @@ func (s *Session) settleNotices() {
 		n.change(s, l)
 	}
 	for _, note := range s.tx.notes {
-		for l := range n.listeners[note.channel] {
+		for l := range n.listeners[channel{s.db, note.channel}] {
 			l.client.Notification(s.client.PID(), note.channel, note.payload)
 		}
 	}
@@ -67,24 +72,27 @@ func (s *Session) settleNotices() {
 
 // change makes a session listen to a channel, or not any more. n.mu is held.
 func (n *notices) change(s *Session, l listening) {
+	c := channel{s.db, l.channel}
 	switch {
 	case l.off && l.channel == "":
 		for c := range n.listeners {
-			n.change(s, listening{c, true})
+			if c.db == s.db {
+				n.change(s, listening{c.name, true})
+			}
 		}
 	case l.off:
-		delete(n.listeners[l.channel], s)
-		if len(n.listeners[l.channel]) == 0 {
-			delete(n.listeners, l.channel)
+		delete(n.listeners[c], s)
+		if len(n.listeners[c]) == 0 {
+			delete(n.listeners, c)
 		}
 	default:
 		if n.listeners == nil {
-			n.listeners = map[string]map[*Session]bool{}
+			n.listeners = map[channel]map[*Session]bool{}
 		}
-		if n.listeners[l.channel] == nil {
-			n.listeners[l.channel] = map[*Session]bool{}
+		if n.listeners[c] == nil {
+			n.listeners[c] = map[*Session]bool{}
 		}
-		n.listeners[l.channel][s] = true
+		n.listeners[c][s] = true
 	}
 }
 
@@ -102,10 +110,11 @@ func (s *Session) channels() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var out []string
-	for _, c := range slices.Sorted(maps.Keys(n.listeners)) {
-		if n.listeners[c][s] {
-			out = append(out, c)
+	for c, by := range n.listeners {
+		if by[s] {
+			out = append(out, c.name)
 		}
 	}
+	slices.Sort(out)
 	return out
 }

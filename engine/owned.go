@@ -9,7 +9,7 @@ import (
 
 // setOwner is ALTER … OWNER TO.
 func (s *Session) setOwner(o catalog.Object, spec sql.RoleSpec) (catalog.Object, error) {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	r, err := s.roleOf(snap, spec)
 	if err != nil {
 		return nil, err
@@ -49,10 +49,7 @@ func (s *Session) mayTakeOver(snap *catalog.Snapshot, o catalog.Object, r *catal
 	}
 	switch o.Kind() {
 	case catalog.KindSchema:
-		if err := s.may(snap.Database(), catalog.Create); err != nil {
-			return s.databaseDenied(err)
-		}
-		return nil
+		return s.may(snap.Database(), catalog.Create)
 	case catalog.KindDatabase:
 		if me := snap.RoleByOID(s.who.current); me == nil || !me.CreateDB {
 			return forbidden("permission denied to change owner of database")
@@ -99,7 +96,7 @@ func ownedBy(snap *catalog.Snapshot, role uint32) []catalog.Object {
 	var out []catalog.Object
 	snap.Objects(func(o catalog.Object) {
 		h := o.Header()
-		if h.Owner == role && o.Kind() != catalog.KindRole && (!snap.Builtin(h.OID) || h.OID == catalog.PublicOID || h.OID == catalog.DatabaseOID) &&
+		if h.Owner == role && o.Kind() != catalog.KindRole && (!snap.Builtin(h.OID) || catalog.Changeable(h.OID)) &&
 			snap.ByOID(ownerOf(o)) == nil {
 			out = append(out, o)
 		}
@@ -108,7 +105,7 @@ func ownedBy(snap *catalog.Snapshot, role uint32) []catalog.Object {
 }
 
 func (s *Session) reassignOwned(st *sql.ReassignOwned) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	to, err := s.roleOf(snap, st.To)
 	if err != nil {
 		return err
@@ -142,7 +139,7 @@ func (s *Session) reassignOwned(st *sql.ReassignOwned) error {
 
 // dropOwned is DROP OWNED BY: the objects of the roles go, and what they were given.
 func (s *Session) dropOwned(st *sql.DropOwned) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	roles, err := s.rolesOf(snap, st.Roles)
 	if err != nil {
 		return err
@@ -158,7 +155,7 @@ func (s *Session) dropOwned(st *sql.DropOwned) error {
 			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop objects owned by role %s because they are required by the database system", r.Name)
 		}
 		for _, o := range ownedBy(snap, r.OID) {
-			if o.Header().OID != catalog.PublicOID && o.Header().OID != catalog.DatabaseOID {
+			if o.Kind() != catalog.KindDatabase && !snap.Builtin(o.Header().OID) {
 				oids = append(oids, o.Header().OID)
 			}
 		}
@@ -167,7 +164,7 @@ func (s *Session) dropOwned(st *sql.DropOwned) error {
 		if err := s.dropObjects(snap, s.withContents(snap, oids, st.Cascade), listed(oids), st.Cascade); err != nil {
 			return err
 		}
-		snap = s.eng.cat.Current()
+		snap = s.snapshot()
 	}
 	var changes []catalog.Change
 	snap.Objects(func(o catalog.Object) {

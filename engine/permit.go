@@ -67,7 +67,7 @@ func (p *prepared) permit() error {
 
 // mustOwn refuses what only the owner of an object may do.
 func (s *Session) mustOwn(o catalog.Object) error {
-	if snap := s.eng.cat.Current(); !snap.Owns(s.who.current, o) {
+	if snap := s.snapshot(); !snap.Owns(s.who.current, o) {
 		return notOwner(snap, o)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (s *Session) mayDrop(o catalog.Object) error {
 	if s.hushed { // what goes by itself
 		return nil
 	}
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if sc := snap.Schema(o.Header().Schema); sc != nil && snap.Owns(s.who.current, sc) {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (s *Session) mayDrop(o catalog.Object) error {
 
 // may refuses what the session's role has no privilege for.
 func (s *Session) may(o catalog.Object, p catalog.Privs) error {
-	if !s.eng.cat.Current().Can(s.who.current, o, p) {
+	if !s.snapshot().Can(s.who.current, o, p) {
 		return catalog.Denied(o)
 	}
 	return nil
@@ -102,7 +102,7 @@ func (s *Session) mayCreateIn(schema string) error {
 	if schema == s.temp.schema && schema != "" {
 		return nil
 	}
-	return canCreateIn(s.eng.cat.Current(), s.who.current, schema)
+	return canCreateIn(s.snapshot(), s.who.current, schema)
 }
 
 func canCreateIn(snap *catalog.Snapshot, role uint32, schema string) error {
@@ -114,7 +114,7 @@ func canCreateIn(snap *catalog.Snapshot, role uint32, schema string) error {
 
 // mayUseTypes refuses columns of types that the session's role may not use.
 func (s *Session) mayUseTypes(ts ...types.T) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	for _, t := range ts {
 		for _, oid := range catalog.TypeOIDs(t) {
 			if o := snap.ByOID(oid); o != nil && o.Kind() == catalog.KindType && !snap.Can(s.who.current, o, catalog.Usage) {
@@ -144,7 +144,7 @@ func (s *Session) mayLookInto(snap *catalog.Snapshot, schema string) error {
 
 // mustBeSuper refuses what only superusers may do.
 func (s *Session) mustBeSuper(format string, args ...any) error {
-	if s.eng.cat.Current().Superuser(s.who.current) {
+	if s.snapshot().Superuser(s.who.current) {
 		return nil
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, format, args...)

@@ -44,17 +44,18 @@ type cachedPlan struct {
 	dml    *planner.Mutation // nil: no such plan
 }
 
-// find returns the entry of a template for a catalog, nil if this is the first
+// find returns the entry of a template for a database, whose name is in the key, and
+// its catalog; nil if this is the first
 // time that the template is seen: most texts come only once, and a plan for them
 // would be made in vain.
-func (c *planCache) find(cat *catalog.Catalog, key []byte) (*cachedPlan, *catalog.Snapshot) {
+func (c *planCache) find(cat *catalog.Catalog, db uint32, key []byte) (*cachedPlan, *catalog.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := cat.Current(); c.cat != now {
 		c.cat, c.young, c.old, c.bytes = now, map[string]*cachedPlan{}, nil, 0
 	}
 	if p := c.young[string(key)]; p != nil {
-		return p, c.cat
+		return p, c.cat.In(db)
 	}
 	p := c.old[string(key)]
 	found := p != nil
@@ -69,7 +70,7 @@ func (c *planCache) find(cat *catalog.Catalog, key []byte) (*cachedPlan, *catalo
 	if !found {
 		return nil, nil
 	}
-	return p, c.cat
+	return p, c.cat.In(db)
 }
 
 // planKey stands for everything of a session that plans depend on, besides the
@@ -104,7 +105,7 @@ func (s *Session) Quick(text string) wire.Portal {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)
-	p, cat := s.eng.plans.find(s.eng.cat, t.Key)
+	p, cat := s.eng.plans.find(s.eng.cat, s.db, t.Key)
 	if p == nil {
 		return nil
 	}

@@ -154,7 +154,7 @@ var errStalePlan = pgerr.New(pgerr.FeatureNotSupported, "cached plan must not ch
 // usable reports whether the session's state lets the compiled form answer: the
 // catalog is that of the plan, and the transaction sees what is committed.
 func (q *pointRead) usable(s *Session, cat *catalog.Snapshot, params []types.T, args []types.Datum) bool {
-	return cat == s.eng.cat.Current() && s.readsCommitted() && len(args) == len(params)
+	return cat == s.snapshot() && s.readsCommitted() && len(args) == len(params)
 }
 
 // readsCommitted reports whether a statement reads just what is committed.
@@ -224,7 +224,7 @@ func (q *pointRead) read(s *Session) (bool, error) {
 	var ok bool
 	var err error
 	var now *catalog.Snapshot
-	s.eng.steady(func() { now = s.eng.cat.Current(); b, ok, err = s.eng.store.Get(q.store, q.buf, nil) })
+	s.eng.steady(func() { now = s.snapshot(); b, ok, err = s.eng.store.Get(q.store, q.buf, nil) })
 	if now != q.cat {
 		return false, errStalePlan
 	}

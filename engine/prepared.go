@@ -65,7 +65,7 @@ type portal struct {
 
 func (s *Session) planner(st *statement, declared []types.T) *planner.Planner {
 	s.sync()
-	pl := &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.relationBytes, Rows: s.eng.cols.Rows}
+	pl := &planner.Planner{Cat: s.snapshot(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.relationBytes, Rows: s.eng.cols.Rows}
 	if !s.who.super {
 		pl.Usable = func(schema string) error { return s.mayLookInto(pl.Cat, schema) }
 	}
@@ -79,6 +79,11 @@ func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*p
 	}
 	s.sync()
 	s.expr.Catalog = s.catalogInfo()
+	if len(st.Far) > 0 {
+		if err := s.within(st); err != nil {
+			return nil, err
+		}
+	}
 	if st.part && len(oids) == 0 {
 		if p := s.templated(st); p != nil {
 			return p, nil
@@ -88,7 +93,7 @@ func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*p
 	for i := range declared {
 		declared[i] = types.TUnknown
 		if i < len(oids) && oids[i] != 0 && oids[i] != types.TUnknown.OID() {
-			t, ok := s.eng.cat.Current().TypeByOID(oids[i])
+			t, ok := s.snapshot().TypeByOID(oids[i])
 			if !ok {
 				return nil, pgerr.New(pgerr.UndefinedObject, "type with OID %d does not exist", oids[i])
 			}
@@ -104,7 +109,7 @@ func (s *Session) prepare(ctx context.Context, st *statement, oids []uint32) (*p
 
 func (p *prepared) analyse(ctx context.Context) error {
 	s := p.s
-	p.cat, p.taken = s.eng.cat.Current(), nil
+	p.cat, p.taken = s.snapshot(), nil
 	if p.st.Stmt == nil { // its template was known
 		ps, err := sql.Parse(p.st.whole)
 		if err != nil {
@@ -185,7 +190,7 @@ func (p *prepared) Bind(ctx context.Context, args []types.Datum) (wire.Portal, e
 	if p.s.tx.failed && !endsBlock(p.st.Stmt) {
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
-	if (p.query != nil || p.dml != nil) && p.cat != p.s.eng.cat.Current() {
+	if (p.query != nil || p.dml != nil) && p.cat != p.s.snapshot() {
 		if err := p.analyseAgain(ctx); err != nil {
 			return nil, err
 		}
@@ -212,7 +217,7 @@ func (p *prepared) analyseAgain(ctx context.Context) error {
 // catalog as it is then.
 func (p *prepared) writing(ctx context.Context) func() (writing, []types.T, error) {
 	return func() (writing, []types.T, error) {
-		if p.cat != p.s.eng.cat.Current() {
+		if p.cat != p.s.snapshot() {
 			if err := p.analyseAgain(ctx); err != nil {
 				return writing{}, nil, err
 			}

@@ -66,14 +66,14 @@ func (r *run) open() {
 	tx, e := &r.s.tx, r.s.eng
 	tx.queried = true
 	if tx.view != nil {
-		r.view, r.cat, r.snap = tx.view, e.cat.Current(), tx.view.snap
+		r.view, r.cat, r.snap = tx.view, r.s.snapshot(), tx.view.snap
 		return
 	}
 	e.steady(func() {
 		if r.snap != nil {
 			r.snap.Close()
 		}
-		r.cat, r.snap = e.cat.Current(), e.store.Snapshot()
+		r.cat, r.snap = r.s.snapshot(), e.store.Snapshot()
 	})
 	if tx.modes.isolation >= repeatableRead && tx.open && !tx.alone {
 		r.view = &txView{r.cat, r.snap}

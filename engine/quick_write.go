@@ -43,7 +43,7 @@ func (s *Session) templated(st *statement) *prepared {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)
-	p, cat := s.eng.plans.find(s.eng.cat, t.Key)
+	p, cat := s.eng.plans.find(s.eng.cat, s.db, t.Key)
 	if p == nil {
 		return nil
 	}

@@ -110,8 +110,10 @@ func (e *Engine) dropUnfinished() error {
 		var changes []catalog.Change
 		if e.cat.Current().ByOID(oid) == nil { // what was to replace a view
 			e.dropStore(c, oid)
-			if err := e.moveErrors(c, names[i], ""); err != nil {
-				return err
+			for _, d := range e.cat.Current().Databases() { // no other job has such a name
+				if err := e.moveErrors(c, errorTablesOf(e.cat.Current(), d.OID), names[i], ""); err != nil {
+					return err
+				}
 			}
 		} else {
 			for _, o := range e.cat.Current().DropOrder(oid) {
@@ -132,10 +134,15 @@ func (e *Engine) dropUnfinished() error {
 func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
 	switch o := e.cat.Current().ByOID(oid).(type) {
 	case *catalog.MatView, *catalog.Sink:
-		if err := e.moveErrors(c, jobName(o), ""); err != nil {
+		if err := e.moveErrors(c, errorTablesOf(e.cat.Current(), o.Header().Database), jobName(o), ""); err != nil {
 			e.log.Error("the errors of a dropped object were not removed", "object", jobName(o), "err", err)
 		}
 	}
+	e.dropStored(c, oid)
+}
+
+// dropStored is dropStorage but for the errors.
+func (e *Engine) dropStored(c *state.Commit, oid uint32) {
 	store := oid
 	if o := e.cat.Current().ByOID(oid); o != nil {
 		store = catalog.StoreID(o)

@@ -18,7 +18,7 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 	if _, ok := o.(*catalog.Schema); ok {
 		return nil, pgerr.Unsupported("renaming a schema", "Create a new schema and move the objects with ALTER … SET SCHEMA.")
 	}
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	n := catalog.Clone(o)
 	if a.Kind == sql.AlterRename {
 		n.Header().Name = a.NewName
@@ -193,6 +193,7 @@ func (e *Engine) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, er
 
 // viewPrint describes the plan of a view.
 func (e *Engine) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, error) {
+	snap = snap.In(v.Database)
 	q, err := planner.ParseQuery("SELECT * FROM " + sql.QuoteIdent(v.Schema) + "." + sql.QuoteIdent(v.Name))
 	if err != nil {
 		return "", err
@@ -209,7 +210,7 @@ func (e *Engine) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, err
 func (e *Engine) renameJob(j *job, o catalog.Object, changes []catalog.Change) error {
 	c := &state.Commit{}
 	name := jobName(o)
-	if err := e.moveErrors(c, j.name(), name); err != nil {
+	if err := e.moveErrors(c, j.errors, j.name(), name); err != nil {
 		return err
 	}
 	if err := e.changeCatalog(c, changes...); err != nil {

@@ -300,10 +300,10 @@ func (r *replacement) commitOf(p *swapPlan) (*state.Commit, map[uint32]*job, err
 	}
 	c.Meta = append(c.Meta, catalogKV(entries)...)
 	e.dropStore(c, catalog.StoreID(r.old))
-	if err := e.moveErrors(c, jobName(r.old), ""); err != nil {
+	if err := e.moveErrors(c, r.job.errors, jobName(r.old), ""); err != nil {
 		return nil, nil, err
 	}
-	if err := e.moveErrors(c, r.label, jobName(r.view)); err != nil {
+	if err := e.moveErrors(c, r.job.errors, r.label, jobName(r.view)); err != nil {
 		return nil, nil, err
 	}
 	jobs := map[uint32]*job{}
@@ -342,7 +342,7 @@ func (r *replacement) undo(err error) {
 	}
 	c := &state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: creatingKey(r.view.Store)}}}
 	e.dropStore(c, r.view.Store)
-	err = e.moveErrors(c, r.label, "")
+	err = e.moveErrors(c, r.job.errors, r.label, "")
 	if err == nil {
 		err = e.commit(c)
 	}

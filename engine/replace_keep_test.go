@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamdb/streamdb/catalog"
 	"slices"
 	"strings"
 	"sync"
@@ -143,7 +144,7 @@ func TestReplaceKeepsStateOverTables(t *testing.T) {
 			}
 			for i, k := range keptCases {
 				c.exec("CREATE OR REPLACE MATERIALIZED VIEW %s AS %s", k.name, over(i, true, "t"))
-				if n := e.jobOf(e.cat.Current().Get("public", k.name).Header().OID).backfilled.Load(); n != 0 {
+				if n := e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", k.name).Header().OID).backfilled.Load(); n != 0 {
 					t.Errorf("%s: %d rows were read again", k.name, n)
 				}
 			}
@@ -177,7 +178,7 @@ func TestReplaceKeepsErrors(t *testing.T) {
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT b, 12 / (n - 1) AS q FROM (SELECT b, count(*) AS n, sum(10 / a) AS s FROM t GROUP BY b) x WHERE s IS NOT NULL")
 	errs("v|(0, 5)|1\nv|(0, 6)|2\nv|(5, 1, 10)|1\nv|(6, 1, 5)|1")
 	c.exec("CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT b, 12 / (n - 2) AS q FROM (SELECT b, count(*) AS n, sum(10 / a) AS s FROM t GROUP BY b) x WHERE s IS NOT NULL")
-	if n := e.jobOf(e.cat.Current().Get("public", "v").Header().OID).backfilled.Load(); n != 0 {
+	if n := e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID).backfilled.Load(); n != 0 {
 		t.Fatalf("%d rows were read again", n)
 	}
 	errs("v|(0, 5)|1\nv|(0, 6)|2")
@@ -205,7 +206,7 @@ func TestReplaceKeepsNothing(t *testing.T) {
 	c.exec("INSERT INTO t VALUES (1, '2026-01-01 00:00+00'), (0, '2026-01-01 12:00+00')")
 	q := "SELECT z::date AS d, count(*) AS n, sum(10 / a) AS s FROM t GROUP BY z::date"
 	again := func() int64 {
-		return e.jobOf(e.cat.Current().Get("public", "v").Header().OID).backfilled.Load()
+		return e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID).backfilled.Load()
 	}
 	c.exec("SET timezone = 'UTC'")
 	c.exec("CREATE MATERIALIZED VIEW v AS %s", q)
@@ -272,7 +273,7 @@ func TestReplaceWhoseForkFails(t *testing.T) {
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT a %% 5 AS k, count(*) AS n FROM t GROUP BY a %% 5")
 	c.exec("CREATE MATERIALIZED VIEW w AS SELECT sum(n) AS n FROM v")
 	again := "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT k, n * 2 AS n FROM (SELECT a % 5 AS k, count(*) AS n FROM t GROUP BY a % 5) q"
-	old := e.cat.Current().Get("public", "v").Header().OID
+	old := e.cat.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID
 	clean := func() {
 		t.Helper()
 		_ = e.store.MetaScan([]byte("creating/"), func(k, _ []byte) error { t.Fatalf("%q is left", k); return nil })

@@ -171,6 +171,7 @@ func (e *Engine) follows(snap, next *catalog.Snapshot, d catalog.Object, old *ca
 
 // streamOf plans a job's dataflow; nil for what is no view or sink.
 func (e *Engine) streamOf(snap *catalog.Snapshot, o catalog.Object) (*planner.Stream, error) {
+	snap = snap.In(o.Header().Database)
 	switch o := o.(type) {
 	case *catalog.MatView:
 		return (&planner.Planner{Cat: snap, Session: e.frozenSession(o.SearchPath, o.Settings)}).PlanMatView(o)

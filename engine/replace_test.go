@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamdb/streamdb/catalog"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func TestReplaceUnderWrites(t *testing.T) {
 	c.exec("CREATE MATERIALIZED VIEW total AS SELECT ver, sum(n) AS n, sum(s) AS s FROM v GROUP BY ver")
 	c.exec("SET shared_arrangements = 'on'")
 	c.exec("CREATE MATERIALIZED VIEW looked AS SELECT t.id, v.s FROM t JOIN v ON t.a = v.a WHERE t.id < 100")
-	if e.jobOf(e.cat.Current().Get("public", "looked").Header().OID).stored == nil {
+	if e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", "looked").Header().OID).stored == nil {
 		t.Fatal("the join does not read the view from storage")
 	}
 	c.exec("SET shared_arrangements = 'off'")
@@ -216,7 +217,7 @@ func TestReplaceWhoseCommitFails(t *testing.T) {
 	c.exec("INSERT INTO t VALUES (1), (2)")
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT a FROM t")
 	c.exec("CREATE MATERIALIZED VIEW w AS SELECT sum(a) AS s FROM v")
-	old := e.cat.Current().Get("public", "v")
+	old := e.cat.Current().In(catalog.DatabaseOID).Get("public", "v")
 	e.commitFault = func(c *state.Commit) error {
 		if len(c.DropTables) > 0 && slices.Contains(c.DropTables, old.Header().OID) {
 			return errors.New("no swap")
@@ -227,7 +228,7 @@ func TestReplaceWhoseCommitFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.commitFault = nil
-	if e.cat.Current().Get("public", "v") != old {
+	if e.cat.Current().In(catalog.DatabaseOID).Get("public", "v") != old {
 		t.Fatal("the catalog has changed")
 	}
 	c.exec("INSERT INTO t VALUES (3)")

@@ -50,7 +50,7 @@ func (s *Session) roleAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.DropOwned:
 		return run("DROP OWNED", func() error { return s.dropOwned(st) })
 	case *sql.DatabaseStmt:
-		return run(st.Verb+" DATABASE", func() error { return s.databaseStmt(st) })
+		return st.Verb + " DATABASE", func(ctx context.Context, _ *planner.Planner) error { return s.databaseStmt(ctx, p.st, st) }, nil
 	}
 	return "", nil, pgerr.Unsupported("this statement", "docs/COMPATIBILITY.md lists the statements that are there.")
 }
@@ -97,7 +97,7 @@ func forbidden(format string, args ...any) error {
 }
 
 func (s *Session) createRole(text string, st *sql.CreateRole) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	r := &catalog.Role{Head: catalog.Head{Name: st.Name}, Login: st.Login}
 	given, err := s.roleOptions(text, r, st.Options)
 	if err != nil {
@@ -116,13 +116,13 @@ func (s *Session) createRole(text string, st *sql.CreateRole) error {
 	case reservedRole(st.Name):
 		return pgerr.New(pgerr.ReservedName, "role name \"%s\" is reserved", st.Name).WithDetail("Role names starting with \"pg_\" are reserved.")
 	}
-	s.eng.cat.Assign(r)
+	s.number(r)
 	ch := &roleChanges{s: s, snap: snap, roles: map[uint32]*catalog.Role{r.OID: r}, created: r}
 	if err := ch.memberLists(r, given); err != nil {
 		return err
 	}
 	changes := ch.changes()
-	if d := snap.Database(); !d.RolesMade {
+	if d := snap.MainDatabase(); !d.RolesMade {
 		d = catalog.Clone(d).(*catalog.Database)
 		d.RolesMade = true
 		changes = append(changes, catalog.Change{Replace: d})
@@ -208,7 +208,7 @@ func (s *Session) setPassword(r *catalog.Role, text *string) error {
 }
 
 func (s *Session) alterRole(text string, st *sql.AlterRole) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if !st.Role.Special && reservedRole(st.Role.Name) {
 		return pgerr.New(pgerr.ReservedName, "role name \"%s\" is reserved", st.Role.Name).WithDetail("Cannot alter reserved roles.")
 	}
@@ -260,65 +260,76 @@ func (s *Session) alterRole(text string, st *sql.AlterRole) error {
 
 // alterRoleSet is ALTER ROLE … SET and RESET, and ALTER DATABASE's.
 func (s *Session) alterRoleSet(st *sql.AlterRoleSet) error {
-	snap := s.eng.cat.Current()
-	if st.Database != "" && !s.isDatabase(st.Database) {
-		return noDatabase(st.Database)
-	}
-	if st.Database != "" && st.Role != nil {
-		return pgerr.Unsupported("a setting of a role in one database", "There is one database; leave IN DATABASE out.")
-	}
-	var o catalog.Object = snap.Database()
-	list := snap.Database().Settings
-	if st.Role != nil {
-		if !st.Role.Special && reservedRole(st.Role.Name) {
-			return pgerr.New(pgerr.ReservedName, "role name \"%s\" is reserved", st.Role.Name).WithDetail("Cannot alter reserved roles.")
-		}
-		r, err := s.roleOf(snap, *st.Role)
-		if err != nil {
+	snap := s.snapshot()
+	var d *catalog.Database
+	var err error
+	if st.Database != "" {
+		if d, err = databaseNamed(snap, st.Database); err != nil {
 			return err
 		}
-		switch {
-		case r.Super && !snap.Superuser(s.who.current):
-			return forbidden("must be superuser to alter superusers")
-		case !s.mayManage(snap) && r.OID != s.who.current:
-			return forbidden("permission denied")
-		}
-		o, list = r, r.Settings
-	} else if st.OfDatabase {
-		if err := s.mustOwnDatabase(); err != nil {
-			return err
-		}
-	} else if err := s.mustBeSuper("must be superuser to alter settings globally"); err != nil {
-		return err
 	}
-	list, err := s.changedSettings(list, st)
+	n, err := s.settingsOf(snap, st, d)
 	if err != nil {
 		return err
 	}
-	n := catalog.Clone(o)
 	switch n := n.(type) {
 	case *catalog.Role:
-		n.Settings = list
+		in := uint32(0)
+		if d != nil {
+			in = d.OID
+		}
+		n.Settings, err = s.changedSettings(n.Settings, st, in)
 	case *catalog.Database:
-		n.Settings = list
+		n.Settings, err = s.changedSettings(n.Settings, st, 0)
+	}
+	if err != nil {
+		return err
 	}
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
 }
 
-// changedSettings is a list of settings after SET or RESET.
-func (s *Session) changedSettings(list []catalog.RoleSetting, st *sql.AlterRoleSet) ([]catalog.RoleSetting, error) {
+// settingsOf returns a copy of the role or the database whose settings a statement
+// may change; those of all roles are the database's.
+func (s *Session) settingsOf(snap *catalog.Snapshot, st *sql.AlterRoleSet, d *catalog.Database) (catalog.Object, error) {
+	if st.Role != nil {
+		if !st.Role.Special && reservedRole(st.Role.Name) {
+			return nil, pgerr.New(pgerr.ReservedName, "role name \"%s\" is reserved", st.Role.Name).WithDetail("Cannot alter reserved roles.")
+		}
+		r, err := s.roleOf(snap, *st.Role)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case r.Super && !snap.Superuser(s.who.current):
+			return nil, forbidden("must be superuser to alter superusers")
+		case !s.mayManage(snap) && r.OID != s.who.current:
+			return nil, forbidden("permission denied")
+		}
+		return catalog.Clone(r), nil
+	}
+	if st.OfDatabase {
+		return catalog.Clone(d), s.mustOwn(d)
+	}
+	if d == nil {
+		d = snap.Database()
+	}
+	return catalog.Clone(d), s.mustBeSuper("must be superuser to alter settings globally")
+}
+
+// changedSettings is a list of settings after SET or RESET in a database (0: all).
+func (s *Session) changedSettings(list []catalog.RoleSetting, st *sql.AlterRoleSet, in uint32) ([]catalog.RoleSetting, error) {
 	name := st.Reset
 	if st.Set != nil {
 		name = st.Set.Name
 	}
 	if name == "" || name == "all" {
-		return nil, nil
+		return slices.DeleteFunc(slices.Clone(list), func(x catalog.RoleSetting) bool { return x.Database == in }), nil
 	}
 	d, err := lookupSetting(name)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(x catalog.RoleSetting) bool { return strings.EqualFold(x.Name, d.name) })
+	list = slices.DeleteFunc(slices.Clone(list), func(x catalog.RoleSetting) bool { return x.Database == in && strings.EqualFold(x.Name, d.name) })
 	if st.Set == nil {
 		return list, nil
 	}
@@ -334,11 +345,11 @@ func (s *Session) changedSettings(list []catalog.RoleSetting, st *sql.AlterRoleS
 			return nil, err
 		}
 	}
-	return append(list, catalog.RoleSetting{Name: d.name, Value: v}), nil
+	return append(list, catalog.RoleSetting{Name: d.name, Value: v, Database: in}), nil
 }
 
 func (s *Session) renameRole(old *catalog.Role, name string) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	switch {
 	case old.OID == s.who.authenticated || old.OID == s.who.login:
 		return pgerr.New(pgerr.FeatureNotSupported, "session user cannot be renamed")
@@ -365,7 +376,7 @@ func (s *Session) renameRole(old *catalog.Role, name string) error {
 }
 
 func (s *Session) dropRoles(st *sql.DropRole) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if !s.mayManage(snap) {
 		return forbidden("permission denied to drop role")
 	}

@@ -24,41 +24,70 @@ const (
 // errorSchema is the schema of the error tables.
 const errorSchema = "streamdb_catalog"
 
-// The error tables: ordinary relations that jobs write with their epochs.
+const errorSchemaOID uint32 = 14000
+
+// errorTables are the OIDs of the error tables of a database: ordinary relations
+// that jobs write with their epochs.
+type errorTables [2]uint32
+
+// The error tables by what they are about.
 const (
-	errorSchemaOID  uint32 = 14000
-	viewErrorsOID   uint32 = 14101 // 14001 and 14002 had no operators
-	sourceErrorsOID uint32 = 14102
+	viewErrors = iota
+	sourceErrors
 )
 
-// errorRelations are the built-in schema and tables of errors.
+var errorTableNames = [2]string{viewErrors: "view_errors", sourceErrors: "source_errors"}
+
+// errorTablesOf finds the error tables of a database.
+func errorTablesOf(snap *catalog.Snapshot, db uint32) (out errorTables) {
+	for k, n := range errorTableNames {
+		if o := snap.In(db).Get(errorSchema, n); o != nil {
+			out[k] = o.Header().OID
+		}
+	}
+	return out
+}
+
+// errorRelations are the built-in schema of errors and its tables in the databases
+// that are there from the start. Until the end of November 2026 those of the main
+// one were 14001 and 14002.
 func errorRelations() []catalog.Object {
+	out := []catalog.Object{&catalog.Schema{Head: catalog.Head{OID: errorSchemaOID, Name: errorSchema, Owner: catalog.BootstrapOID, Comment: "errors of jobs",
+		ACL: catalog.SystemSchemaACL()}}}
+	for _, db := range catalog.InitialDatabases {
+		first := 14110 + 2*db
+		if db == catalog.DatabaseOID {
+			first = 14101
+		}
+		for k, o := range errorRelationsOf(db) {
+			o.Header().OID = first + uint32(k)
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// errorRelationsOf makes the error tables of a database, without OIDs.
+func errorRelationsOf(db uint32) []catalog.Object {
 	text := func(names ...string) (cs []catalog.Column) {
 		for _, n := range names {
 			cs = append(cs, catalog.Column{Name: n, Type: types.TText})
 		}
 		return cs
 	}
-	head := func(oid uint32, name string) catalog.Head {
-		return catalog.Head{OID: oid, Schema: errorSchema, Name: name, Owner: catalog.BootstrapOID}
+	head := func(kind int) catalog.Head {
+		return catalog.Head{Database: db, Schema: errorSchema, Name: errorTableNames[kind], Owner: catalog.BootstrapOID}
 	}
 	src := append(text("job", "split", "record_offset"),
 		catalog.Column{Name: "record_key", Type: types.TBytea}, catalog.Column{Name: "record_value", Type: types.TBytea})
 	return []catalog.Object{
-		&catalog.Schema{Head: catalog.Head{OID: errorSchemaOID, Name: errorSchema, Owner: catalog.BootstrapOID, Comment: "errors of jobs",
-			ACL: catalog.SystemSchemaACL()}},
-		&catalog.Table{Head: head(viewErrorsOID, "view_errors"), Columns: text("job", "sqlstate", "message", "input_row", "operator")},
-		&catalog.Table{Head: head(sourceErrorsOID, "source_errors"), Columns: append(src, text("sqlstate", "message", "operator")...)},
+		&catalog.Table{Head: head(viewErrors), Columns: text("job", "sqlstate", "message", "input_row", "operator")},
+		&catalog.Table{Head: head(sourceErrors), Columns: append(src, text("sqlstate", "message", "operator")...)},
 	}
 }
 
-// errorTypes are the column types of an error table.
-func errorTypes(rel uint32) []types.T {
-	if rel == viewErrorsOID {
-		return viewErrorTypes
-	}
-	return sourceErrorTypes
-}
+// errorTypes are the column types of the error tables.
+var errorTypes = [2][]types.T{viewErrors: viewErrorTypes, sourceErrors: sourceErrorTypes}
 
 var (
 	viewErrorTypes   = []types.T{types.TText, types.TText, types.TText, types.TText, types.TText}
@@ -73,7 +102,7 @@ func (t *jobTask) rowError(op int, c *vec.Chunk, i int, w int64, err error) erro
 	if !dataError(pe.Code) {
 		return err
 	}
-	t.addError(viewErrorsOID, viewErrorRow(t.job.name(), pe, c, i, opAddr{t.frag, op}.String()), w)
+	t.addError(viewErrors, viewErrorRow(t.job.name(), pe, c, i, opAddr{t.frag, op}.String()), w)
 	return nil
 }
 
@@ -107,13 +136,13 @@ func (t *jobTask) badRecord(b *connector.BadRecord, scan int, fail bool) error {
 	if b.Value != nil {
 		val = string(b.Value)
 	}
-	t.addError(sourceErrorsOID, encodedRow(sourceErrorTypes, t.job.name(), b.Split, b.Offset, key, val, string(pe.Code), pe.Msg, opAddr{t.frag, scan}.String()), 1)
+	t.addError(sourceErrors, encodedRow(sourceErrorTypes, t.job.name(), b.Split, b.Offset, key, val, string(pe.Code), pe.Msg, opAddr{t.frag, scan}.String()), 1)
 	return nil
 }
 
 // addError counts a row of an error table.
-func (t *jobTask) addError(rel uint32, row []byte, w int64) {
-	k := string(row)
+func (t *jobTask) addError(kind int, row []byte, w int64) {
+	k, rel := string(row), t.job.errors[kind]
 	if t.errs == nil {
 		t.errs = map[uint32]map[string]int64{}
 	}
@@ -139,13 +168,13 @@ func (t *jobTask) errorBatches() (out []*state.RowBatch) {
 }
 
 // moveErrors adds to a commit that the rows which the job called from has in the
-// error tables belong to the job called to; "": that they go.
-func (e *Engine) moveErrors(c *state.Commit, from, to string) error {
+// error tables of its database belong to the job called to; "": that they go.
+func (e *Engine) moveErrors(c *state.Commit, tables errorTables, from, to string) error {
 	sn := e.store.Snapshot()
 	defer sn.Close()
-	for _, rel := range []uint32{viewErrorsOID, sourceErrorsOID} {
-		b, ts := state.NewRowBatch(rel), errorTypes(rel)
-		err := eachError(sn, rel, from, func(ch *vec.Chunk, i int) error {
+	for kind, rel := range tables {
+		b, ts := state.NewRowBatch(rel), errorTypes[kind]
+		err := eachError(sn, rel, ts, from, func(ch *vec.Chunk, i int) error {
 			b.Add(vec.AppendRow(nil, ch, nil, i), -ch.Weight(i))
 			if to == "" {
 				return nil
@@ -168,9 +197,10 @@ func (e *Engine) moveErrors(c *state.Commit, from, to string) error {
 	return nil
 }
 
-// eachError calls f for the rows of an error table that a job has put there.
-func eachError(sn *state.Snapshot, rel uint32, job string, f func(c *vec.Chunk, i int) error) error {
-	return scanRows(sn, rel, errorTypes(rel), formBag, nil, nil, vec.MaxRows, func(ch *vec.Chunk) error {
+// eachError calls f for the rows of an error table, with columns of types ts, that a
+// job has put there.
+func eachError(sn *state.Snapshot, rel uint32, ts []types.T, job string, f func(c *vec.Chunk, i int) error) error {
+	return scanRows(sn, rel, ts, formBag, nil, nil, vec.MaxRows, func(ch *vec.Chunk) error {
 		for i := range ch.Rows {
 			if ch.Cols[0].Datum(i) != job {
 				continue

@@ -18,7 +18,7 @@ func (s *Session) createSecret(st *sql.CreateSecret) error {
 		}
 	}
 	o := &catalog.Secret{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}}
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	if _, err := s.place(&o.Head, false); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Session) createSecret(st *sql.CreateSecret) error {
 		}
 		return e
 	}
-	s.eng.cat.Assign(o)
+	s.number(o)
 	sealed, err := s.eng.vault.seal(st.Value, "secret "+o.Name)
 	if err != nil {
 		return err
@@ -72,12 +72,12 @@ func (s *Session) sealOptions(c *catalog.Connector) error {
 			if !ok {
 				schema, name = "", o.Value
 			}
-			x, _ := s.eng.cat.Current().Other(catalog.KindSecret, schema, name, s.expr.SearchPath).(*catalog.Secret)
+			x, _ := s.snapshot().Other(catalog.KindSecret, schema, name, s.expr.SearchPath).(*catalog.Secret)
 			if x == nil {
 				return pgerr.New(pgerr.UndefinedObject, "secret \"%s\" does not exist", o.Value).
 					WithHint("CREATE SECRET %s AS '...' makes it.", sql.QuoteIdent(name))
 			}
-			if err := s.mayLookInto(s.eng.cat.Current(), schema); err != nil {
+			if err := s.mayLookInto(s.snapshot(), schema); err != nil {
 				return err
 			}
 			if err := s.may(x, catalog.Usage); err != nil {

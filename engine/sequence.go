@@ -244,7 +244,7 @@ func (u sequenceUse) may(oid uint32, any ...catalog.Privs) error {
 	if u.s.who.super {
 		return nil
 	}
-	snap := u.s.eng.cat.Current()
+	snap := u.s.snapshot()
 	q, ok := snap.ByOID(oid).(*catalog.Sequence)
 	if !ok {
 		return nil
@@ -286,7 +286,7 @@ func (u sequenceUse) took(oid uint32, n int64) {
 
 // CurrentValue implements expr.Sequences.
 func (u sequenceUse) CurrentValue(oid uint32) (int64, error) {
-	def, ok := u.s.eng.cat.Current().ByOID(oid).(*catalog.Sequence)
+	def, ok := u.s.snapshot().ByOID(oid).(*catalog.Sequence)
 	if !ok {
 		_, _, err := u.s.eng.sequence(oid)
 		return 0, err
@@ -304,7 +304,7 @@ func (u sequenceUse) CurrentValue(oid uint32) (int64, error) {
 // LastValue implements expr.Sequences.
 func (u sequenceUse) LastValue() (int64, error) {
 	n, ok := u.s.given.last[u.s.given.newest]
-	if !ok || u.s.eng.cat.Current().ByOID(u.s.given.newest) == nil {
+	if !ok || u.s.snapshot().ByOID(u.s.given.newest) == nil {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "lastval is not yet defined in this session")
 	}
 	return n, u.may(u.s.given.newest, catalog.Usage, catalog.Select)

@@ -24,7 +24,7 @@ func (s *Session) createSequence(pl *planner.Planner, st *sql.CreateSequence) er
 		return err
 	}
 	s.furnish(q)
-	s.eng.cat.Assign(q)
+	s.number(q)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: q})
 }
 
@@ -44,7 +44,7 @@ func (s *Session) ownSequence(q *catalog.Sequence, parts []string) error {
 	if n > 2 {
 		schema = parts[n-3]
 	}
-	o, err := s.eng.cat.Current().Resolve(schema, parts[n-2], s.expr.SearchPath)
+	o, err := s.snapshot().Resolve(schema, parts[n-2], s.expr.SearchPath)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Session) ownSequence(q *catalog.Sequence, parts []string) error {
 }
 
 func (s *Session) alterSequence(pl *planner.Planner, st *sql.AlterSequence) error {
-	o, err := s.resolve(s.eng.cat.Current(), st.Name)
+	o, err := s.resolve(s.snapshot(), st.Name)
 	if err != nil {
 		if st.IfExists && missing(err) {
 			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Name))
@@ -109,11 +109,11 @@ func (s *Session) ownSequences(t *catalog.Table, qs []*catalog.Sequence) []catal
 			q.Schema = t.Schema
 		}
 		if q.Name == "" {
-			q.Name = s.eng.cat.Current().FreeName(q.Schema, t.Name, q.OwnedColumn, "seq", func(n string) bool { return names[n] })
+			q.Name = s.snapshot().FreeName(q.Schema, t.Name, q.OwnedColumn, "seq", func(n string) bool { return names[n] })
 		}
 		names[q.Name] = true
 		s.furnish(q)
-		s.eng.cat.Assign(q)
+		s.number(q)
 		c := &t.Columns[catalog.ColumnIndex(t.Columns, q.OwnedColumn)]
 		if q.Identity {
 			c.Sequence = q.OID
@@ -198,7 +198,7 @@ func (s *Session) freeSequences(snap *catalog.Snapshot, order []catalog.Object, 
 
 // restartIdentity puts the sequences that a table owns at their start.
 func (s *Session) restartIdentity(t *catalog.Table) error {
-	for _, q := range s.eng.cat.Current().Sequences(t.OID) {
+	for _, q := range s.snapshot().Sequences(t.OID) {
 		if err := s.eng.setValue(q.OID, q.Start, false); err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func (s *Session) alterIdentity(pl *planner.Planner, t *catalog.Table, a sql.Alt
 		}
 		os = append(os, o)
 	}
-	q := catalog.Clone(s.eng.cat.Current().ByOID(c.Sequence)).(*catalog.Sequence)
+	q := catalog.Clone(s.snapshot().ByOID(c.Sequence)).(*catalog.Sequence)
 	ch, err := pl.BindSequence(q, os, false)
 	if err != nil {
 		return err

@@ -65,9 +65,32 @@ func (i serverInfo) DiskBytes() int64 {
 	return int64(st.DiskBytes + st.LogBytes)
 }
 
+// DatabaseBytes implements expr.ServerInfo.
+func (i serverInfo) DatabaseBytes(oid uint32, name string) (n int64, known bool, err error) {
+	snap := i.s.snapshot()
+	d := snap.DatabaseNamed(name)
+	if name == "" {
+		d, _ = snap.ByOID(oid).(*catalog.Database)
+	}
+	if d == nil {
+		return 0, false, nil
+	}
+	if !snap.Can(i.s.who.current, d, catalog.Connect) && !snap.HasPrivsOf(i.s.who.current, catalog.RoleReadAllStats) {
+		return 0, false, catalog.Denied(d)
+	}
+	own := snap.In(d.OID)
+	own.Objects(func(o catalog.Object) {
+		switch o.Kind() {
+		case catalog.KindTable, catalog.KindMatView, catalog.KindIndex:
+			n += info{own, i.s}.RelationSize(o.Header().OID)
+		}
+	})
+	return n, true, nil
+}
+
 // SignalBackend implements expr.ServerInfo.
 func (i serverInfo) SignalBackend(pid int32, terminate bool) (bool, error) {
-	e, snap := i.s.eng, i.s.eng.cat.Current()
+	e, snap := i.s.eng, i.s.snapshot()
 	e.mu.RLock()
 	x := e.sessions[pid]
 	e.mu.RUnlock()

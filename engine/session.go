@@ -33,6 +33,7 @@ type Session struct {
 	// user and database never change; query is the text last run. Other sessions
 	// read them for pg_stat_activity.
 	user, database string
+	db             uint32 // the database's OID
 	query          atomic.Pointer[string]
 	who            identity
 	doing          doing
@@ -54,20 +55,16 @@ var reported = func() map[string]bool {
 	return m
 }()
 
-// DatabaseName is the name of the one database of a server. Clients may connect
-// under any name; this is what current_database() answers for them.
-const DatabaseName = "streamdb"
-
 // NewSession implements wire.Backend.
 func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, error) {
-	role, err := e.admit(st)
+	role, d, err := e.admit(st)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{eng: e, client: st.Client, values: map[string]string{}, cursors: map[string]*cursor{},
-		started: time.Now(), remote: st.Remote, user: st.User, database: st.Database}
+		started: time.Now(), remote: st.Remote, user: st.User, database: d.Name, db: d.OID}
 	s.who = identity{authenticated: role.OID, login: role.OID, current: role.OID}
-	s.expr = expr.Session{User: role.Name, Login: role.Name, UserOID: role.OID, Database: st.Database, BackendPID: st.Client.PID(), Random: &expr.Seeded{}}
+	s.expr = expr.Session{User: role.Name, Login: role.Name, UserOID: role.OID, Database: d.Name, BackendPID: st.Client.PID(), Random: &expr.Seeded{}}
 	s.expr.Setting = func(n string) (string, bool) { v, err := s.show(n); return v, err == nil }
 	s.expr.SetSetting = s.set
 	s.expr.Sequences = sequenceUse{s}
@@ -84,8 +81,9 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 	}
 	s.values["session_authorization"] = role.Name
 	s.sync()
-	s.applySettings(e.cat.Current().Database().Settings)
-	s.applySettings(role.Settings)
+	s.applySettings(d.Settings)
+	s.applySettings(role.SettingsIn(0))
+	s.applySettings(role.SettingsIn(d.OID))
 	for _, p := range st.Params {
 		if d, err := lookupSetting(p.Name); err == nil && d.context == "internal" {
 			continue

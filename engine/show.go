@@ -80,12 +80,31 @@ func (s *Session) showTable(st sql.Stmt) (func(*table) error, *table, error) {
 	case "sources":
 		return showRows(s.sourceRows, sh), newTable("Name", "Connector", "Format", "Status", "Jobs:bigint", "Lag:bigint", "Skipped:bigint", "Error", "Since:timestamptz"), nil
 	}
+	if what == "databases" {
+		return s.showDatabases(sh), newTable("Name"), nil
+	}
 	kind, ok := map[string]catalog.Kind{"tables": catalog.KindTable, "views": catalog.KindView,
 		"materialized views": catalog.KindMatView, "indexes": catalog.KindIndex, "schemas": catalog.KindSchema, "secrets": catalog.KindSecret}[what]
 	if !ok {
-		return nil, nil, pgerr.Unsupported("SHOW "+strings.ToUpper(sh.What), "Available: TABLES, SOURCES, VIEWS, MATERIALIZED VIEWS, SINKS, INDEXES, SCHEMAS, SECRETS, JOBS, COLUMNS FROM, CREATE.")
+		return nil, nil, pgerr.Unsupported("SHOW "+strings.ToUpper(sh.What), "Available: TABLES, SOURCES, VIEWS, MATERIALIZED VIEWS, SINKS, INDEXES, SCHEMAS, DATABASES, SECRETS, JOBS, COLUMNS FROM, CREATE.")
 	}
 	return func(t *table) error { return s.showObjects(t, kind, sh) }, newTable("Name"), nil
+}
+
+func (s *Session) showDatabases(sh *sql.Show) func(*table) error {
+	return func(t *table) error {
+		var names []string
+		for _, d := range s.snapshot().Databases() {
+			if !sh.HasLike || likeMatch(d.Name, sh.Like) {
+				names = append(names, d.Name)
+			}
+		}
+		sort.Strings(names)
+		for _, n := range names {
+			t.add(n)
+		}
+		return nil
+	}
 }
 
 func (s *Session) showSetting(name string) (func(*table) error, *table, error) {
@@ -111,7 +130,7 @@ func (s *Session) showSetting(name string) (func(*table) error, *table, error) {
 }
 
 func (s *Session) showObjects(t *table, kind catalog.Kind, sh *sql.Show) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	var names []string
 	snap.Objects(func(o catalog.Object) {
 		h := o.Header()
@@ -153,7 +172,7 @@ func likeMatch(s, p string) bool {
 
 func (s *Session) describe(n sql.Name) func(*table) error {
 	return func(t *table) error {
-		o, err := s.eng.cat.Current().Resolve(n.Schema, n.Name, s.expr.SearchPath)
+		o, err := s.snapshot().Resolve(n.Schema, n.Name, s.expr.SearchPath)
 		if err != nil {
 			return err
 		}
@@ -177,7 +196,7 @@ func (s *Session) describe(n sql.Name) func(*table) error {
 
 func (s *Session) showCreate(sh *sql.Show) func(*table) error {
 	return func(t *table) error {
-		snap := s.eng.cat.Current()
+		snap := s.snapshot()
 		o, err := snap.Resolve(sh.From.Schema, sh.From.Name, s.expr.SearchPath)
 		if err != nil {
 			return err

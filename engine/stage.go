@@ -26,7 +26,7 @@ func (r *run) staged(t *catalog.Table) (*tableWrite, error) {
 			return w, nil
 		}
 	}
-	us, err := uniqueIndexes(s.eng.cat.Current(), t)
+	us, err := uniqueIndexes(s.snapshot(), t)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (e *Engine) jobsInOrder() []*job {
 }
 
 func (s *Session) jobRows(sh *sql.Show) (out [][]types.Datum) {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	js := s.eng.jobsInOrder()
 	s.eng.mu.RLock()
 	for _, r := range s.eng.replacing {
@@ -189,7 +189,7 @@ func (s *Session) sourceUses() map[uint32]*sourceUse {
 }
 
 func (s *Session) sourceRows(sh *sql.Show) (out [][]types.Datum) {
-	snap, uses := s.eng.cat.Current(), s.sourceUses()
+	snap, uses := s.snapshot(), s.sourceUses()
 	for _, o := range catalog.All[*catalog.Source](snap) {
 		if !shown(&o.Head, sh) {
 			continue
@@ -214,7 +214,7 @@ func (s *Session) sourceRows(sh *sql.Show) (out [][]types.Datum) {
 }
 
 func (s *Session) splitRows(_ *sql.Show) (out [][]types.Datum) {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	for _, j := range s.eng.jobsInOrder() {
 		for _, r := range j.sources() {
 			o := snap.ByOID(r.scan.Rel)
@@ -263,7 +263,7 @@ func (r *sourceReader) committed() map[string]int64 {
 }
 
 func (s *Session) sinkRows(sh *sql.Show) (out [][]types.Datum) {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	for _, o := range catalog.All[*catalog.Sink](snap) {
 		s.eng.mu.RLock()
 		j := s.eng.jobs[o.OID]

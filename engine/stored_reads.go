@@ -184,9 +184,9 @@ func (s *Session) usedIndexes(o catalog.Object) ([]uint32, error) {
 	var err error
 	switch o := o.(type) {
 	case *catalog.MatView:
-		st, err = (&planner.Planner{Cat: s.eng.cat.Current(), Session: s.eng.frozenSession(o.SearchPath, o.Settings)}).PlanMatView(o)
+		st, err = (&planner.Planner{Cat: s.snapshot(), Session: s.eng.frozenSession(o.SearchPath, o.Settings)}).PlanMatView(o)
 	case *catalog.Sink:
-		st, err = (&planner.Planner{Cat: s.eng.cat.Current(), Session: s.eng.frozenSession(o.SearchPath, o.Settings)}).PlanSink(o)
+		st, err = (&planner.Planner{Cat: s.snapshot(), Session: s.eng.frozenSession(o.SearchPath, o.Settings)}).PlanSink(o)
 	}
 	if err != nil || st == nil {
 		return nil, err

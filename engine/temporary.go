@@ -56,15 +56,15 @@ func (s *Session) temporaryName(n *sql.Name, temp bool) error {
 
 // ensureTemporary makes the session's schema.
 func (s *Session) ensureTemporary() error {
-	if snap := s.eng.cat.Current(); !snap.Can(s.who.current, snap.Database(), catalog.Temp) {
+	if snap := s.snapshot(); !snap.Can(s.who.current, snap.Database(), catalog.Temp) {
 		return forbidden("permission denied to create temporary tables in database \"%s\"", s.database)
 	}
 	if s.temp.schema == "" {
 		s.temp.schema = fmt.Sprintf("%s_%d", catalog.TempSchema, s.eng.temps.Add(1))
 	}
-	if s.eng.cat.Current().Schema(s.temp.schema) == nil {
+	if s.snapshot().Schema(s.temp.schema) == nil {
 		o := &catalog.Schema{Head: catalog.Head{Name: s.temp.schema, Owner: s.who.authenticated}}
-		s.eng.cat.Assign(o)
+		s.number(o)
 		if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o}); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Session) temporaryView(v *catalog.View, st *sql.CreateView) error {
 // usesTemporary reports whether one of the objects is temporary.
 func (s *Session) usesTemporary(oids []uint32) bool {
 	return slices.ContainsFunc(oids, func(oid uint32) bool {
-		o := s.eng.cat.Current().ByOID(oid)
+		o := s.snapshot().ByOID(oid)
 		return o != nil && catalog.IsTemp(o.Header().Schema)
 	})
 }
@@ -129,7 +129,7 @@ func (s *Session) emptied(ws []*tableWrite) []*tableWrite {
 // transactionDone does what ON COMMIT says.
 func (s *Session) transactionDone(ctx context.Context, committed bool) error {
 	for _, oid := range slices.Sorted(maps.Keys(s.temp.commit)) {
-		t, ok := s.eng.cat.Current().ByOID(oid).(*catalog.Table)
+		t, ok := s.snapshot().ByOID(oid).(*catalog.Table)
 		switch {
 		case !ok:
 			delete(s.temp.commit, oid)
@@ -180,7 +180,7 @@ func (s *Session) dropQuietly(kind string, n sql.Name) error {
 
 // dropTemporary drops the session's temporary objects.
 func (s *Session) dropTemporary() {
-	if s.temp.schema == "" || s.eng.cat.Current().Schema(s.temp.schema) == nil {
+	if s.temp.schema == "" || s.snapshot().Schema(s.temp.schema) == nil {
 		return
 	}
 	if err := s.dropQuietly("schema", sql.Name{Name: s.temp.schema}); err != nil {

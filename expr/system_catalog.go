@@ -33,7 +33,6 @@ func fixedFuncs() []*Func {
 	null("inet_client_addr", tText, nil)
 	null("inet_server_port", tI4, nil)
 	null("inet_client_port", tI4, nil)
-	null("shobj_description", tText, ts(tOid, tName))
 	null("pg_get_partkeydef", tText, ts(tOid))
 	null("pg_get_ruledef", tText, ts(tOid), ts(tOid, tBool))
 	null("pg_get_triggerdef", tText, ts(tOid), ts(tOid, tBool))
@@ -113,8 +112,11 @@ func catalogFuncs() []*Func {
 		withCatalog("obj_description", ts(tOid, tName), tText, func(r *row, c CatalogInfo) error {
 			return r.found(c.Description(oid(r), r.s(1), 0))
 		}),
+		withCatalog("shobj_description", ts(tOid, tName), tText, func(r *row, c CatalogInfo) error {
+			return r.found(c.Description(oid(r), r.s(1), 0))
+		}),
 		withCatalog("obj_description", ts(tOid), tText, func(r *row, c CatalogInfo) error {
-			return r.found(c.Description(oid(r), "pg_class", 0))
+			return r.found(c.Description(oid(r), "", 0))
 		}),
 		withCatalog("col_description", ts(tOid, tI4), tText, func(r *row, c CatalogInfo) error {
 			return r.found(c.Description(oid(r), "pg_class", r.i4(1)))

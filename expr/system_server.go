@@ -13,6 +13,9 @@ type ServerInfo interface {
 	Transaction() int64
 	// DiskBytes is what the data directory takes on disk.
 	DiskBytes() int64
+	// DatabaseBytes is about what the relations of a database take; known is false
+	// if there is none of that number, or of that name if there is one.
+	DatabaseBytes(oid uint32, name string) (n int64, known bool, err error)
 	// SignalBackend cancels the statement of a session, or ends the session, and
 	// reports whether there is one of that process id.
 	SignalBackend(pid int32, terminate bool) (bool, error)
@@ -47,21 +50,30 @@ func serverFuncs() []*Func {
 	return out
 }
 
-// databaseSizeFuncs measure the one database, which is also the one tablespace.
+// databaseSizeFuncs measure databases, and the one tablespace.
 func databaseSizeFuncs() []*Func {
 	size := func(r *row, s ServerInfo) error { return r.putI8(s.DiskBytes()) }
-	named := func(name, kind string, code pgerr.Code, exists func(r *row, given string) bool) *Func {
-		return withServer(name, ts(tName), tI8, func(r *row, s ServerInfo) error {
-			if given := r.s(0); !exists(r, given) {
-				return pgerr.New(code, "%s \"%s\" does not exist", kind, given)
-			}
-			return size(r, s)
-		})
+	database := func(r *row, s ServerInfo, oid uint32, name string) error {
+		switch n, known, err := s.DatabaseBytes(oid, name); {
+		case err != nil:
+			return err
+		case known:
+			return r.putI8(n)
+		}
+		if name != "" {
+			return pgerr.New(pgerr.InvalidCatalogName, "database \"%s\" does not exist", name)
+		}
+		return r.null()
 	}
 	return []*Func{
-		safe(withServer("pg_database_size", ts(tOid), tI8, size)),
+		withServer("pg_database_size", ts(tOid), tI8, func(r *row, s ServerInfo) error { return database(r, s, uint32(r.i8(0)), "") }),
 		safe(withServer("pg_tablespace_size", ts(tOid), tI8, size)),
-		named("pg_database_size", "database", pgerr.InvalidCatalogName, func(r *row, given string) bool { return given == r.c.session().Database }),
-		named("pg_tablespace_size", "tablespace", pgerr.UndefinedObject, func(_ *row, given string) bool { return given == "pg_default" || given == "pg_global" }),
+		withServer("pg_database_size", ts(tName), tI8, func(r *row, s ServerInfo) error { return database(r, s, 0, r.s(0)) }),
+		withServer("pg_tablespace_size", ts(tName), tI8, func(r *row, s ServerInfo) error {
+			if given := r.s(0); given != "pg_default" && given != "pg_global" {
+				return pgerr.New(pgerr.UndefinedObject, "tablespace \"%s\" does not exist", given)
+			}
+			return size(r, s)
+		}),
 	}
 }

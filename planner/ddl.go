@@ -18,7 +18,7 @@ func (b *binder) head(name sql.Name) (catalog.Head, error) {
 	if err != nil {
 		return catalog.Head{}, b.placed(err, name)
 	}
-	h := catalog.Head{Schema: schema, Name: name.Name}
+	h := catalog.Head{Database: b.p.Cat.DatabaseOID(), Schema: schema, Name: name.Name}
 	if b.p.Session != nil {
 		h.Owner = b.p.Session.UserOID
 	}

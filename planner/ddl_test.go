@@ -100,7 +100,7 @@ func TestBindSourceAndViews(t *testing.T) {
 	if len(mv.Key) != 1 || mv.Columns[0].Name != "k" || mv.AppendOnly || len(mv.DependsOn) != 1 {
 		t.Errorf("%+v", mv)
 	}
-	c.Assign(mv)
+	c.Assign(mv, catalog.DatabaseOID)
 	s, _, err := c.Current().Apply(catalog.Change{Create: mv})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestBindSourceAndViews(t *testing.T) {
 	if sink.Input != mv.OID || len(sink.Key) != 1 || len(sink.Columns) != 2 {
 		t.Errorf("%+v", sink)
 	}
-	c.Assign(sink)
+	c.Assign(sink, catalog.DatabaseOID)
 	if _, err := testPlanner(c, "").PlanSink(sink); err != nil {
 		t.Fatal(err)
 	}

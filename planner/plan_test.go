@@ -62,7 +62,7 @@ func create(t testing.TB, c *catalog.Catalog, ddl string) {
 	if err != nil {
 		t.Fatalf("%s: %v", ddl, err)
 	}
-	c.Assign(o)
+	c.Assign(o, catalog.DatabaseOID)
 	s, _, err := c.Current().Apply(catalog.Change{Create: o})
 	if err != nil {
 		t.Fatalf("%s: %v", ddl, err)
@@ -71,7 +71,7 @@ func create(t testing.TB, c *catalog.Catalog, ddl string) {
 }
 
 func testPlanner(c *catalog.Catalog, text string) *Planner {
-	return &Planner{Cat: c.Current(), Text: text, Session: &expr.Session{SearchPath: []string{"public"}, Database: "streamdb", User: "streamdb"}}
+	return &Planner{Cat: c.Current().In(catalog.DatabaseOID), Text: text, Session: &expr.Session{SearchPath: []string{"public"}, Database: "streamdb", User: "streamdb"}}
 }
 
 // explain plans a statement in a mode and describes the result or the error.

@@ -33,7 +33,7 @@ func lookupOf(t *testing.T, c *catalog.Catalog, query string, settings map[strin
 
 func TestStoredSides(t *testing.T) {
 	c := testCatalog(t)
-	oid := func(name string) uint32 { return c.Current().Get("public", name).Header().OID }
+	oid := func(name string) uint32 { return c.Current().In(catalog.DatabaseOID).Get("public", name).Header().OID }
 	on := map[string]string{SettingShared: "on", SettingIndexes: fmt.Sprint(oid("ix"))}
 	auto := map[string]string{SettingShared: "auto", SettingSizes: fmt.Sprintf("%d=%d", oid("t"), sharedFrom)}
 	for _, x := range []struct {

@@ -81,4 +81,25 @@ type Parsed struct {
 	Start, End int
 	// NumParams is the highest n of the $n in it.
 	NumParams int
+	// Far are the names in it that begin with the name of a database.
+	Far []FarName
 }
+
+// FarName is the parts of a name that begins with the name of a database, and what
+// it is the name of.
+type FarName struct {
+	At
+	Parts []string
+	Of    FarKind
+}
+
+// FarKind is what a FarName is the name of.
+type FarKind uint8
+
+// The kinds of far names.
+const (
+	FarObject FarKind = iota // a relation, or the target of a statement
+	FarFunction
+	FarType
+	FarColumn
+)

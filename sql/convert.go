@@ -19,6 +19,20 @@ type converter struct {
 	what     string
 	asOf     map[int32]Expr      // FOR SYSTEM_TIME AS OF by the table's offset
 	structs  map[int32]*TypeName // STRUCT<...> by the type's offset
+	far      []FarName
+}
+
+// name is nameOf for an object that a statement is about.
+func (c *converter) name(parts []string, a At) Name {
+	c.farName(parts, a, FarObject, 2)
+	return nameOf(parts, a)
+}
+
+// farName notes a name that has more parts than one within a database has at most.
+func (c *converter) farName(parts []string, a At, of FarKind, most int) {
+	if len(parts) > most {
+		c.far = append(c.far, FarName{a, parts, of})
+	}
 }
 
 // at turns a location of the tree into a place in the whole text.
@@ -93,7 +107,11 @@ func nameOf(parts []string, a At) Name {
 }
 
 func (c *converter) rangeName(r *pg.RangeVar) Name {
-	return Name{At: c.at(r.GetLocation()), Catalog: r.GetCatalogname(), Schema: r.GetSchemaname(), Name: r.GetRelname()}
+	n := Name{At: c.at(r.GetLocation()), Catalog: r.GetCatalogname(), Schema: r.GetSchemaname(), Name: r.GetRelname()}
+	if n.Catalog != "" {
+		c.farName([]string{n.Catalog, n.Schema, n.Name}, n.At, FarObject, 2)
+	}
+	return n
 }
 
 func (c *converter) rangeNames(ns []*pg.Node) []Name {
@@ -133,6 +151,9 @@ func (c *converter) typeName(t *pg.TypeName) *TypeName {
 	}
 	out := &TypeName{At: a, Dims: len(t.ArrayBounds), SetOf: t.Setof, PctType: t.PctType}
 	out.Schema, out.Name = qualified(t.Names)
+	if !t.PctType {
+		c.farName(nodeStrings(t.Names), a, FarType, 2)
+	}
 	if t.PctType && len(t.Names) > 1 {
 		out.Schema = strings.Join(nodeStrings(t.Names[:len(t.Names)-1]), ".")
 	}

@@ -34,13 +34,13 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 		return c.alterSequence(v.AlterSeqStmt, a)
 	case *pg.Node_CreateEnumStmt:
 		k := v.CreateEnumStmt
-		return &CreateType{At: a, Name: nameOf(nodeStrings(k.TypeName), a), Enum: true, Labels: nodeStrings(k.Vals)}
+		return &CreateType{At: a, Name: c.name(nodeStrings(k.TypeName), a), Enum: true, Labels: nodeStrings(k.Vals)}
 	case *pg.Node_CompositeTypeStmt:
 		k := v.CompositeTypeStmt
 		return &CreateType{At: a, Name: c.rangeName(k.Typevar), Fields: c.columnDefs(k.Coldeflist)}
 	case *pg.Node_AlterEnumStmt:
 		k := v.AlterEnumStmt
-		return &AlterEnum{At: a, Name: nameOf(nodeStrings(k.TypeName), a), Old: k.OldVal, New: k.NewVal,
+		return &AlterEnum{At: a, Name: c.name(nodeStrings(k.TypeName), a), Old: k.OldVal, New: k.NewVal,
 			Neighbour: k.NewValNeighbor, After: k.NewValIsAfter, IfNotExists: k.SkipIfNewValExists}
 	case *pg.Node_CreateFunctionStmt:
 		return c.createFunction(v.CreateFunctionStmt, a)
@@ -80,13 +80,13 @@ func (c *converter) objectName(n *pg.Node) Name {
 	case *pg.Node_String_:
 		return Name{At: none, Name: v.String_.GetSval()}
 	case *pg.Node_List:
-		return nameOf(nodeStrings(v.List.GetItems()), none)
+		return c.name(nodeStrings(v.List.GetItems()), none)
 	case *pg.Node_RangeVar:
 		return c.rangeName(v.RangeVar)
 	case *pg.Node_TypeName:
-		return nameOf(nodeStrings(v.TypeName.Names), c.at(v.TypeName.Location))
+		return c.name(nodeStrings(v.TypeName.Names), c.at(v.TypeName.Location))
 	case *pg.Node_ObjectWithArgs:
-		return nameOf(nodeStrings(v.ObjectWithArgs.Objname), none)
+		return c.name(nodeStrings(v.ObjectWithArgs.Objname), none)
 	}
 	return Name{At: none}
 }
@@ -104,7 +104,7 @@ func (c *converter) columnDefs(ns []*pg.Node) []ColumnDef {
 func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 	out := ColumnDef{At: c.at(d.Location), Name: d.Colname, Type: c.typeName(d.TypeName)}
 	if d.CollClause != nil {
-		n := nameOf(nodeStrings(d.CollClause.Collname), c.at(d.CollClause.Location))
+		n := c.name(nodeStrings(d.CollClause.Collname), c.at(d.CollClause.Location))
 		out.Collation = &n
 	}
 	var last *Constraint // to which DEFERRABLE and so on belong
@@ -263,11 +263,11 @@ func (c *converter) indexColumn(e *pg.IndexElem, a At) IndexColumn {
 	out.Sort.Desc = e.Ordering == pg.SortByDir_SORTBY_DESC
 	out.Sort.Asc = e.Ordering == pg.SortByDir_SORTBY_ASC
 	if len(e.Collation) > 0 {
-		n := nameOf(nodeStrings(e.Collation), a)
+		n := c.name(nodeStrings(e.Collation), a)
 		out.Collation = &n
 	}
 	if len(e.Opclass) > 0 {
-		n := nameOf(nodeStrings(e.Opclass), a)
+		n := c.name(nodeStrings(e.Opclass), a)
 		out.OpClass = &n
 	}
 	return out
@@ -294,7 +294,7 @@ var paramModes = map[pg.FunctionParameterMode]string{
 }
 
 func (c *converter) createFunction(s *pg.CreateFunctionStmt, a At) Stmt {
-	out := &CreateFunction{At: a, Name: nameOf(nodeStrings(s.Funcname), a), OrReplace: s.Replace, Procedure: s.IsProcedure,
+	out := &CreateFunction{At: a, Name: c.name(nodeStrings(s.Funcname), a), OrReplace: s.Replace, Procedure: s.IsProcedure,
 		Returns: c.typeName(s.ReturnType)}
 	for _, n := range s.Parameters {
 		p := n.GetFunctionParameter()

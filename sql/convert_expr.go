@@ -52,7 +52,7 @@ func (c *converter) expr(n *pg.Node) Expr {
 		return c.indirection(v.AIndirection)
 	case *pg.Node_CollateClause:
 		k := v.CollateClause
-		return &Collate{c.at(k.Location), c.expr(k.Arg), nameOf(nodeStrings(k.Collname), c.at(k.Location))}
+		return &Collate{c.at(k.Location), c.expr(k.Arg), c.name(nodeStrings(k.Collname), c.at(k.Location))}
 	}
 	return c.rareExpr(n)
 }
@@ -104,6 +104,7 @@ func (c *converter) exprs(ns []*pg.Node) []Expr {
 
 func (c *converter) columnRef(r *pg.ColumnRef) Expr {
 	out := &ColumnRef{At: c.at(r.Location)}
+	c.farName(nodeStrings(r.Fields), out.At, FarColumn, 3)
 	for _, f := range r.Fields {
 		if f.GetAStar() != nil {
 			out.Star = true
@@ -261,6 +262,7 @@ func (c *converter) funcCall(f *pg.FuncCall) Expr {
 		SQLSyntax: f.Funcformat == pg.CoercionForm_COERCE_SQL_SYNTAX,
 	}
 	out.Schema, out.Name = qualified(f.Funcname)
+	c.farName(nodeStrings(f.Funcname), out.At, FarFunction, 2)
 	for _, n := range f.Args {
 		arg := Arg{Value: c.expr(n)}
 		if na := n.GetNamedArgExpr(); na != nil {

@@ -421,7 +421,7 @@ func (c *converter) comment(s *pg.CommentStmt, a At) Stmt {
 	if s.Objtype == pg.ObjectType_OBJECT_COLUMN || s.Objtype == pg.ObjectType_OBJECT_TABCONSTRAINT {
 		parts := nodeStrings(s.Object.GetList().GetItems())
 		if len(parts) > 1 {
-			out.Name, out.Column = nameOf(parts[:len(parts)-1], a), parts[len(parts)-1]
+			out.Name, out.Column = c.name(parts[:len(parts)-1], a), parts[len(parts)-1]
 		}
 		return out
 	}

@@ -124,7 +124,7 @@ func (c *converter) windowTable(r *pg.RangeFunction) TableExpr {
 		if ref.Star || len(ref.Parts) > 3 {
 			return nil
 		}
-		out.Table = &TableRef{At: ref.At, Name: nameOf(ref.Parts, ref.At)}
+		out.Table = &TableRef{At: ref.At, Name: c.name(ref.Parts, ref.At)}
 	case *pg.Node_SubLink:
 		if v.SubLink.SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
 			return nil

@@ -125,7 +125,7 @@ func spanOf(text string, t []token) Parsed {
 
 // settle puts the statement into p: itself, or an *Unsupported.
 func settle(c *converter, p *Parsed, stmt Stmt) *pgerr.Error {
-	p.Stmt, p.NumParams = stmt, c.maxParam
+	p.Stmt, p.NumParams, p.Far = stmt, c.maxParam, c.far
 	if c.err == nil {
 		return nil
 	}

@@ -264,7 +264,7 @@ func (r *reader) name(i int) (Name, int, *pgerr.Error) {
 		return Name{}, i, pgerr.New(pgerr.SyntaxError, "improper qualified name (too many dotted names): %s", strings.Join(parts, ".")).
 			At(PosToChar(r.text, r.t[start].start))
 	}
-	return nameOf(parts, r.at(start)), i, nil
+	return r.conv.name(parts, r.at(start)), i, nil
 }
 
 // ifNotExists skips IF NOT EXISTS at token i.

@@ -3,11 +3,12 @@
 //
 // The dialect is that of sqllogictest-rs: statement ok, statement count N,
 // statement error [regex] (or the whole message after ----), query with column
-// types, sort mode and label, retry N backoff D, connection NAME, include
-// GLOB, control, skipif and onlyif with the labels of the target, subtest,
-// sleep, hash-threshold and halt. "system" is refused: a test file never runs
-// commands. Values are compared in PostgreSQL's text form; NULL shows as NULL,
-// empty text as (empty), runs of blanks count as one.
+// types, sort mode and label, retry N backoff D, connection NAME
+// (NAME@DATABASE is one to another database; disconnect ends it), include GLOB,
+// control, skipif and onlyif with the labels of the target, subtest, sleep,
+// hash-threshold and halt. "system" is refused: a test file never runs commands.
+// Values are compared in PostgreSQL's text form; NULL shows as NULL, empty text as
+// (empty), runs of blanks count as one.
 //
 // Three comment lines before the first record direct the runner and leave the
 // file readable for other runners:

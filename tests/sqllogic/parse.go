@@ -107,6 +107,8 @@ func (p *parser) directive(words []string, line int) error {
 	switch words[0] {
 	case "connection":
 		p.connection = arg
+	case "disconnect":
+		p.add(&Record{Kind: KindDisconnect, Connection: arg}, line)
 	case "onlyif":
 		p.onlyIf = append(p.onlyIf, arg)
 	case "skipif":

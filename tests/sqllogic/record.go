@@ -17,6 +17,7 @@ const (
 	KindSortMode                  // change the default sort mode
 	KindSubstitution              // turn ${...} substitution on or off
 	KindHashThreshold             // compare long results by their hash
+	KindDisconnect                // end a connection
 )
 
 // SortMode tells how rows are ordered before they are compared.
@@ -49,7 +50,7 @@ type ErrorExpectation struct {
 type Record struct {
 	Pos        Position
 	Kind       Kind
-	Connection string // name of the session; empty is the default one
+	Connection string // name of the session; empty is the default one. With an @, what follows is its database
 	SQL        string
 	Error      ErrorExpectation
 	Count      int64 // rows that a statement must report, -1 when any will do

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -138,6 +139,9 @@ func (r *runner) step(ctx context.Context, rec *Record) string {
 	case KindHashThreshold:
 		r.threshold = rec.Threshold
 		return ""
+	case KindDisconnect:
+		r.session(rec.Connection).drop()
+		return ""
 	}
 	text := r.try(ctx, rec)
 	for n := 0; n < rec.Retry && text != "" && ctx.Err() == nil; n++ {
@@ -175,9 +179,22 @@ func (r *runner) session(name string) *session {
 	s := r.sessions[name]
 	if s == nil {
 		s = &session{dsn: r.target.DSN}
+		if _, database, ok := strings.Cut(name, "@"); ok {
+			s.dsn = func() string { return inDatabase(r.target.DSN(), database) }
+		}
 		r.sessions[name] = s
 	}
 	return s
+}
+
+// inDatabase is the address of another database of the same server.
+func inDatabase(dsn, database string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn
+	}
+	u.Path = "/" + database
+	return u.String()
 }
 
 func checkError(rec *Record, err error) string {
