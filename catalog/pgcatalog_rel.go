@@ -218,14 +218,14 @@ func (x *indexRel) definition(pretty bool) string {
 }
 
 // IndexColumnText returns column i, counted from 1, of an index as CREATE INDEX
-// has it; ok is false if there is no such index.
+// has it, empty if it has no such column; ok is false if there is no such index.
 func IndexColumnText(s *Snapshot, oid uint32, i int) (text string, ok bool) {
 	for _, x := range indexes(s) {
 		if x.oid != oid {
 			continue
 		}
 		switch {
-		case i > len(x.keys)+len(x.include):
+		case i < 1 || i > len(x.keys)+len(x.include):
 			return "", true
 		case i > len(x.keys):
 			return sql.QuoteIdent(x.table.cols[x.include[i-1-len(x.keys)]].Name), true

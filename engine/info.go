@@ -138,7 +138,7 @@ func (i info) ViewDef(oid uint32, _ bool) (string, bool) {
 // IndexDef implements expr.CatalogInfo: of an index, or of the index behind a
 // primary key; column 0 is the whole definition.
 func (i info) IndexDef(oid uint32, column int, pretty bool) (string, bool) {
-	if column > 0 {
+	if column != 0 {
 		return catalog.IndexColumnText(i.snap, oid, column)
 	}
 	return catalog.IndexDefinition(i.snap, oid, pretty)

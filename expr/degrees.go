@@ -2,7 +2,8 @@ package expr
 
 import "math"
 
-// Trigonometry in degrees, exact at the angles that have exact values.
+// Trigonometry in degrees, exact at the angles that have exact values, and bit for bit
+// as PostgreSQL has it with a C library that rounds well.
 
 func degreeFuncs() []*Func {
 	unit := func(x float64) bool { return !(x < -1 || x > 1) }
@@ -22,7 +23,7 @@ func degreeFuncs() []*Func {
 		float1("asind", within(asinDegrees, unit)), float1("acosd", within(acosDegrees, unit)),
 		float1("atand", total(atanDegrees)),
 		safe(fn("atan2d", ts(tF8, tF8), tF8, func(r *row) error {
-			return r.putF8(math.Atan2(r.f8(0), r.f8(1)) / arctan(1) * 45)
+			return r.putF8(arcTangent2(r.f8(0), r.f8(1)) / arcTangent(1) * 45)
 		})),
 	}
 }
@@ -32,10 +33,10 @@ var perDegree = math.Pi / 180 // a variable, so that equal angles are rounded eq
 // Within the first quadrant the functions are scaled so that 30, 45 and 60
 // degrees come out exact.
 
-func sinTo30(x float64) float64 { return math.Sin(x*perDegree) / math.Sin(30*perDegree) / 2 }
+func sinTo30(x float64) float64 { return sine(x*perDegree) / sine(30*perDegree) / 2 }
 
 func cosTo60(x float64) float64 {
-	return 1 - (1-math.Cos(x*perDegree))/(1-math.Cos(60*perDegree))/2
+	return 1 - (1-cosine(x*perDegree))/(1-cosine(60*perDegree))/2
 }
 
 func sinQuadrant(x float64) float64 {
@@ -90,16 +91,16 @@ func noNegZero(x float64) float64 {
 
 func asinQuadrant(x float64) float64 {
 	if x <= 0.5 {
-		return math.Asin(x) / math.Asin(0.5) * 30
+		return arcSine(x) / arcSine(0.5) * 30
 	}
-	return 90 - math.Acos(x)/math.Acos(0.5)*60
+	return 90 - arcCosine(x)/arcCosine(0.5)*60
 }
 
 func acosQuadrant(x float64) float64 {
 	if x <= 0.5 {
-		return 90 - math.Asin(x)/math.Asin(0.5)*30
+		return 90 - arcSine(x)/arcSine(0.5)*30
 	}
-	return math.Acos(x) / math.Acos(0.5) * 60
+	return arcCosine(x) / arcCosine(0.5) * 60
 }
 
 func asinDegrees(x float64) float64 {
@@ -116,31 +117,4 @@ func acosDegrees(x float64) float64 {
 	return acosQuadrant(x)
 }
 
-func atanDegrees(x float64) float64 { return arctan(x) / arctan(1) * 45 }
-
-// piTail is what π/2 is more than its nearest float64.
-const piTail = 6.123233995736766e-17
-
-// arctan is math.Atan with the last digit right nearly always, as C libraries have
-// it: arguments beyond 0.4 are reduced with the rounding errors carried along.
-func arctan(x float64) float64 {
-	switch a := math.Abs(x); {
-	case math.IsNaN(x) || a <= 0.4 || a > 1e17:
-		return math.Atan(x)
-	case a > 1:
-		t := 1 / a
-		return math.Copysign(reduced(math.Pi/2, piTail, -t, math.FMA(t, a, -1)/a), x)
-	default: // atan(1) + atan((a - 1) / (a + 1))
-		sum := a + 1
-		lost := (1 - (sum - a)) // of a + 1; a - 1 is exact
-		t := (a - 1) / sum
-		return math.Copysign(reduced(math.Pi/4, piTail/2, t, -(math.FMA(t, sum, 1-a)+t*lost)/sum), x)
-	}
-}
-
-// reduced is (hi + lo) + atan(t + dt) for a small dt.
-func reduced(hi, lo, t, dt float64) float64 {
-	y := math.Atan(t)
-	s := hi + y
-	return s + ((hi - s) + y + lo + dt/(1+t*t))
-}
+func atanDegrees(x float64) float64 { return arcTangent(x) / arcTangent(1) * 45 }

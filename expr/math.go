@@ -90,7 +90,7 @@ func floatMath() []*Func {
 			}
 			return r.putF8(1 / math.Tan(r.f8(0))) // infinite at 0
 		}),
-		float1("asin", within(math.Asin, unit)), float1("acos", within(math.Acos, unit)), float1("atan", total(arctan)),
+		float1("asin", within(math.Asin, unit)), float1("acos", within(math.Acos, unit)), float1("atan", total(arcTangent)),
 		unbounded("sinh", math.Sinh), unbounded("cosh", math.Cosh), float1("tanh", total(math.Tanh)),
 		float1("asinh", total(math.Asinh)), float1("acosh", within(math.Acosh, func(x float64) bool { return !(x < 1) })),
 		fn("atanh", ts(tF8), tF8, func(r *row) error {

@@ -68,7 +68,7 @@ func runOutside(ctx context.Context, file *File, d outsideDialect, dsn func() st
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	r := &runner{file: file, target: Target{DSN: dsn}, sessions: map[string]*session{}, subst: substitutions{testDir: dir, database: "dev"}}
+	r := &runner{file: file, target: Target{DSN: dsn}, sessions: map[string]*session{}, subst: substitutions{testDir: dir, database: outsideDatabase}}
 	defer r.dropSessions()
 	outcomes := make([]outcome, len(file.Records))
 	for i, rec := range file.Records {

@@ -91,6 +91,9 @@ func (o *outsideRun) fresh(t *testing.T) {
 	}
 	var err error
 	o.server, err = serverproc.Start(serverproc.Options{Bin: o.bin, Data: filepath.Join(t.TempDir(), "data")})
+	if err == nil {
+		err = o.empty(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +120,7 @@ func (o *outsideRun) run(t *testing.T, u outsideUnit) outsideVerdict {
 }
 
 func (o *outsideRun) onStreamDB(t *testing.T, u outsideUnit, file *File) []outcome {
-	outcomes := runOutside(t.Context(), file, streamdbDialect, o.server.DSN)
+	outcomes := runOutside(t.Context(), file, streamdbDialect, func() string { return inDatabase(o.server.DSN(), outsideDatabase) })
 	switch last := outcomes[len(outcomes)-1]; {
 	case !o.server.Alive():
 		t.Errorf("%s: the server died\n%s", u.name, o.server.Log())
@@ -135,38 +138,26 @@ func (o *outsideRun) onStreamDB(t *testing.T, u outsideUnit, file *File) []outco
 	return outcomes
 }
 
-// dropKinds are the words to drop an object of a pg_class.relkind with.
-var dropKinds = map[string]string{"r": "TABLE", "v": "VIEW", "m": "MATERIALIZED VIEW", "f": "SOURCE", "S": "SEQUENCE"}
+// outsideDatabase is the database that the suite expects to be in.
+const outsideDatabase = "dev"
 
-// empty drops what a file left behind, and returns an error when it cannot.
+// empty drops the databases that a file has left behind, and makes the one for the
+// next file.
 func (o *outsideRun) empty(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s := &session{dsn: o.server.DSN}
 	defer s.drop()
-	rows := func(sql string) [][]string {
-		res, err := s.exec(ctx, sql)
-		if err != nil {
-			return nil
+	left, err := s.exec(ctx, "SELECT quote_ident(datname) FROM pg_database WHERE datname NOT IN ('postgres', 'streamdb', 'template0', 'template1')")
+	if err != nil {
+		return err
+	}
+	for _, row := range left.rows {
+		if _, err := s.exec(ctx, "DROP DATABASE "+row[0]+" WITH (FORCE)"); err != nil {
+			return err
 		}
-		return res.rows
 	}
-	for _, row := range rows("SHOW SINKS") {
-		s.exec(ctx, "DROP SINK "+row[0])
-	}
-	for _, row := range rows("SELECT relkind, quote_ident(relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace") {
-		s.exec(ctx, "DROP "+dropKinds[row[0]]+" IF EXISTS "+row[1]+" CASCADE")
-	}
-	for _, row := range rows("SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname NOT IN ('public', 'information_schema', 'streamdb_catalog')") {
-		s.exec(ctx, "DROP SCHEMA "+row[0]+" CASCADE")
-	}
-	res, err := s.exec(ctx, `SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace)
-		+ (SELECT count(*) FROM pg_type WHERE typnamespace = 'public'::regnamespace)
-		+ (SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace)
-		+ (SELECT count(*) FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname NOT IN ('public', 'information_schema', 'streamdb_catalog'))`)
-	if err == nil && res.rows[0][0] != "0" {
-		err = fmt.Errorf("%s objects remain", res.rows[0][0])
-	}
+	_, err = s.exec(ctx, "CREATE DATABASE "+outsideDatabase)
 	return err
 }
 
@@ -174,12 +165,12 @@ func (o *outsideRun) onPostgres(t *testing.T, file *File) []outcome {
 	admin := o.postgres.DSN("postgres")
 	s := &session{dsn: func() string { return admin }}
 	defer s.drop()
-	for _, sql := range []string{"DROP DATABASE IF EXISTS dev WITH (FORCE)", "CREATE DATABASE dev TEMPLATE template0"} {
+	for _, sql := range []string{"DROP DATABASE IF EXISTS " + outsideDatabase + " WITH (FORCE)", "CREATE DATABASE " + outsideDatabase + " TEMPLATE template0"} {
 		if _, err := s.exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
 	}
-	u, err := url.Parse(o.postgres.DSN("dev"))
+	u, err := url.Parse(o.postgres.DSN(outsideDatabase))
 	if err != nil {
 		t.Fatal(err)
 	}
