@@ -45,9 +45,8 @@ type cachedPlan struct {
 }
 
 // find returns the entry of a template for a database, whose name is in the key, and
-// its catalog; nil if this is the first
-// time that the template is seen: most texts come only once, and a plan for them
-// would be made in vain.
+// its catalog; nil if this is the first time that the template is seen: most texts
+// come only once, and a plan for them would be made in vain.
 func (c *planCache) find(cat *catalog.Catalog, db uint32, key []byte) (*cachedPlan, *catalog.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
