@@ -157,7 +157,7 @@ func (o *outsideRun) empty(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = s.exec(ctx, "CREATE DATABASE "+outsideDatabase)
+	_, err = s.exec(ctx, "CREATE DATABASE "+outsideDatabase+" TEMPLATE template0 LOCALE 'C'")
 	return err
 }
 
