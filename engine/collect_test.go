@@ -32,9 +32,13 @@ func TestAnswerOfHaltedJobDoesNotEndTheEpoch(t *testing.T) {
 	dropped.job.mu.Unlock()
 	g.poke()
 	wait(func() bool { return len(g.poked) == 0 })
-	g.contributions <- &contribution{task: dropped, epoch: 7}
-	wait(func() bool { return len(g.contributions) == 0 })
-	g.contributions <- &contribution{task: live, epoch: 7}
+	g.answers.add(&contribution{task: dropped, epoch: 7})
+	wait(func() bool {
+		g.answers.mu.Lock()
+		defer g.answers.mu.Unlock()
+		return len(g.answers.list) == 0
+	})
+	g.answers.add(&contribution{task: live, epoch: 7})
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

@@ -32,10 +32,10 @@ type graph struct {
 	building bool
 	failures int // commits failed in a row
 
-	// contributions takes every task's answer to a barrier; poked tells that a
-	// job was halted, whose answer is not to be waited for.
-	contributions chan *contribution
-	poked         chan struct{}
+	// answers takes every task's answer to a barrier; poked tells that a job was
+	// halted, whose answer is not to be waited for.
+	answers *answers
+	poked   chan struct{}
 	// commitMu is held from gathering to the end of a commit, so that an object
 	// can be dropped between two commits without waiting for a whole cycle.
 	commitMu sync.Mutex
@@ -65,7 +65,7 @@ type tableNode struct {
 
 func (e *Engine) newGraph() *graph {
 	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{}, captures: map[*capture]uint32{}, unique: map[uint32]*uniqueSet{}, keys: map[uint32]*foreignKey{},
-		contributions: make(chan *contribution, 1024), poked: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		answers: newAnswers(), poked: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		quit: make(chan struct{}), stopped: make(chan struct{})}
 }
 
@@ -290,11 +290,14 @@ func (g *graph) begin(ws []*write, pause bool) *epochRun {
 	g.now = max(g.now, g.eng.cfg.now())
 	ep := &epochRun{bar: &exec.Barrier{Epoch: epoch, Now: g.now, Pause: pause}, commit: &state.Commit{Epoch: epoch}}
 	ep.writes = g.apply(ws, ep.commit)
+	for _, j := range g.jobs {
+		j.awaiting = len(j.tasks)
+	}
+	g.answers.expect(g.outstanding())
 	for _, t := range g.tables {
 		_ = t.fan.Barrier(ep.bar)
 	}
 	for _, j := range g.jobs {
-		j.awaiting = len(j.tasks)
 		for _, t := range j.tasks {
 			if t.control != nil {
 				_ = t.control.Send(exec.Message{Barrier: ep.bar})
@@ -311,13 +314,18 @@ func (g *graph) collect(ep *epochRun) error {
 	stalls := 0
 	tick := time.NewTicker(g.eng.stallCheck)
 	defer tick.Stop()
-	for left := g.outstanding(); ; {
-		// The answer of a task whose job was halted meanwhile has been counted out
-		// already, so only a new count tells that nothing is missing.
-		if left <= 0 {
-			if left = g.outstanding(); left == 0 {
-				break
+	for {
+		for _, c := range g.answers.take() {
+			if c.epoch == ep.bar.Epoch {
+				c.task.job.awaiting--
+				ep.parts = append(ep.parts, c)
 			}
+		}
+		// The answer of a task whose job was halted meanwhile does not count, so only
+		// a new count tells that nothing is missing.
+		left := g.outstanding()
+		if left == 0 {
+			break
 		}
 		select {
 		case <-tick.C:
@@ -328,14 +336,9 @@ func (g *graph) collect(ep *epochRun) error {
 			} else if stalls == 2 {
 				return errStalled
 			}
-		case c := <-g.contributions:
-			if c.epoch == ep.bar.Epoch {
-				c.task.job.awaiting--
-				left--
-				ep.parts = append(ep.parts, c)
-			}
+		case <-g.answers.arrived:
 		case <-g.poked:
-			left = g.outstanding()
+			g.answers.expect(0) // how many come is not known any more
 		case <-g.quit:
 			return g.endError()
 		}

@@ -376,7 +376,7 @@ func (t *jobTask) sealed(b *exec.Barrier) error {
 		}
 	}
 	if g := t.job.graph(); g != nil {
-		g.contributions <- c
+		g.answers.add(c)
 	}
 	return nil
 }

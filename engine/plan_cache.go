@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"sync"
+	"sync/atomic"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/planner"
@@ -42,6 +43,8 @@ type cachedPlan struct {
 	reads  sync.Pool // of *pointRead, each for one execution at a time; nil: no such plan
 	cat    *catalog.Snapshot
 	dml    *planner.Mutation // nil: no such plan
+
+	changes atomic.Bool // once is done, and has set dml
 }
 
 // find returns the entry of a template for a database, whose name is in the key, and
@@ -70,6 +73,21 @@ func (c *planCache) find(cat *catalog.Catalog, db uint32, key []byte) (*cachedPl
 		return nil, nil
 	}
 	return p, c.cat.In(db)
+}
+
+// changes reports whether a template has a plan that changes a table. It leaves no
+// trace of having been asked.
+func (c *planCache) changes(cat *catalog.Catalog, key []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cat != cat.Current() {
+		return false
+	}
+	p := c.young[string(key)]
+	if p == nil {
+		p = c.old[string(key)]
+	}
+	return p != nil && p.changes.Load()
 }
 
 // planKey stands for everything of a session that plans depend on, besides the
@@ -189,6 +207,7 @@ func (s *Session) planTemplate(p *cachedPlan, cat *catalog.Snapshot, t *sql.Temp
 	}
 	if d, err := pl.PlanMutation(ps[0].Stmt); err == nil && quickMutation(d) && s.permit(cat, pl.Needs) == nil {
 		p.cat, p.params, p.dml, p.needs = cat, d.ParamTypes, d, pl.Needs
+		p.changes.Store(true)
 	}
 }
 

@@ -115,7 +115,7 @@ func (p *prepared) analyse(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.st = &statement{Parsed: ps[0], whole: p.st.whole}
+		p.st = &statement{Parsed: ps[p.st.index], whole: p.st.whole, part: p.st.part, index: p.st.index}
 	}
 	switch st := p.st.Stmt.(type) {
 	case *sql.Select:

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"strings"
+
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/wire"
 )
 
 // quickMutation reports whether a plan is worth keeping for other constants: it
@@ -33,6 +36,49 @@ func readsOneRelation(n plan.Node) bool {
 		return readsOneRelation(n.Children()[0])
 	}
 	return false
+}
+
+// knownParts returns the statements of a text of several without parsing it, if each
+// is one whose template has a plan, or begins or ends a transaction block; else nil.
+func (s *Session) knownParts(text string) []wire.Statement {
+	var out []wire.Statement
+	for at := 0; ; {
+		p, next, ok := sql.NextPart(text, at)
+		if !ok {
+			return nil
+		}
+		if p.Start == p.End {
+			break
+		}
+		st := &statement{Parsed: sql.Parsed{Text: text[p.Start:p.End], Start: p.Start, End: p.End}, whole: text, part: true, index: len(out)}
+		if !s.knownPart(st) {
+			return nil
+		}
+		out, at = append(out, st), next
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
+}
+
+// knownPart reports whether the statement need not be parsed.
+func (s *Session) knownPart(st *statement) bool {
+	switch strings.ToLower(st.Text) {
+	case "begin", "commit", "end", "rollback": // as cheap to parse as to know
+		ps, err := sql.Parse(st.Text)
+		if err != nil {
+			return false
+		}
+		st.Stmt = ps[0].Stmt
+		return true
+	}
+	t := &s.template
+	if !t.Read(st.Text) || t.Kind == sql.SelectTemplate || len(t.Constants) == 0 {
+		return false
+	}
+	t.Key = append(t.Key, s.planKey()...)
+	return s.eng.plans.changes(s.eng.cat, t.Key)
 }
 
 // templated returns a statement of a text of several as planned for its template;

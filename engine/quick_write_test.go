@@ -7,15 +7,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/wire"
 )
 
 // The ways to run a text: parsed and planned for itself, by the plan cache, and by
-// the plan cache as the second statement of a text.
+// the plan cache as the second statement of a text that is parsed or not.
 const (
 	ownPlan = iota
 	cached
 	cachedPart
+	cachedText
 )
 
 // effect is the answer of a text that changes w, and what w holds then, in a
@@ -30,7 +32,9 @@ func (h *quickHarness) effect(q string, way int) (got string, ok bool) {
 	case cached:
 		got, ok = h.quick(h.l, q)
 	case cachedPart:
-		got, ok = h.part(q)
+		got, ok = h.part("SELECT 1; ", q, false)
+	case cachedText:
+		got, ok = h.part("begin; ", q, true)
 	}
 	if !ok || h.l.s.TxStatus() == 'E' {
 		return got, ok
@@ -43,11 +47,14 @@ func (h *quickHarness) effect(q string, way int) (got string, ok bool) {
 }
 
 // part runs a text as the second statement of another, if the plan cache has it.
-func (h *quickHarness) part(q string) (string, bool) {
+func (h *quickHarness) part(before, q string, known bool) (string, bool) {
 	h.t.Helper()
-	sts, err := h.l.s.Parse(context.Background(), "SELECT 1; "+q)
+	sts, err := h.l.s.Parse(context.Background(), before+q)
 	if err != nil {
 		h.t.Fatal(err)
+	}
+	if got := sts[1].(*statement).Stmt == nil; got != known {
+		h.t.Errorf("%s: known without parsing: %v", q, got)
 	}
 	p, err := h.l.s.Prepare(context.Background(), sts[1], nil)
 	if err != nil || p.(*prepared).taken == nil {
@@ -100,8 +107,10 @@ func TestQuickWritesDoWhatThePlanOfTheTextDoes(t *testing.T) {
 				if got != want {
 					t.Errorf("%s, v %s\n got %s\nwant %s", q, ty, got, want)
 				}
-				if got, ok := h.effect(q, cachedPart); !ok || got != want {
-					t.Errorf("%s, v %s, in a text of several: %v\n got %s\nwant %s", q, ty, ok, got, want)
+				for _, way := range []int{cachedPart, cachedText} {
+					if got, ok := h.effect(q, way); !ok || got != want {
+						t.Errorf("%s, v %s, in a text of several (%d): %v\n got %s\nwant %s", q, ty, way, ok, got, want)
+					}
 				}
 			}
 		}
@@ -109,6 +118,58 @@ func TestQuickWritesDoWhatThePlanOfTheTextDoes(t *testing.T) {
 	}
 	if hits < 500 {
 		t.Errorf("only %d texts were run from the cache", hits)
+	}
+}
+
+// A text of known statements is not parsed, and does and says what it would if it were:
+// a comment makes it one that is.
+func TestTextsOfKnownStatements(t *testing.T) {
+	h := newQuickHarness(t)
+	h.exec("CREATE TABLE w (k int PRIMARY KEY, v smallint, t text CHECK (t <> 'c'))")
+	known := func(text string) bool { return h.l.s.(*Session).knownParts(text) != nil }
+	run := func(text string) string {
+		c, err := h.l.Exec(context.Background(), text)
+		said := fmt.Sprint(err)
+		if err != nil {
+			said += fmt.Sprint(" at ", pgerr.From(err).Pos)
+		} else if c != nil {
+			said += rowsText(c, h.l.s.Options())
+		}
+		if h.l.s.TxStatus() != 'I' {
+			h.exec("ROLLBACK")
+		}
+		rows, err := h.l.Exec(context.Background(), "SELECT * FROM w ORDER BY k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return said + "\n" + rowsText(rows, h.l.s.Options())
+	}
+	warm := "BEGIN; INSERT INTO w VALUES (1, 2, 'x;y'); UPDATE w SET v = 3 WHERE k = 1; DELETE FROM w WHERE k = 1; COMMIT"
+	for range 3 {
+		h.exec(strings.Split(strings.ReplaceAll(warm, "x;y", "z"), "; ")...)
+	}
+	if !known(warm) || known("SELECT 1; "+warm) || known("INSERT INTO w VALUES (1, 2, 'x')") || known("BEGIN; INSERT INTO w VALUES (1, 2, 'x'); VACUUM") {
+		t.Error("the wrong texts are known")
+	}
+	for _, text := range []string{
+		"BEGIN; INSERT INTO w VALUES (1, 2, 'x;''y'); UPDATE w SET v = 30 WHERE k = 1;;\n COMMIT ;",
+		"INSERT INTO w VALUES (2, 2, 'x'); INSERT INTO w VALUES (2, 2, 'x')",
+		"INSERT INTO w VALUES (2, 2, 'x'); UPDATE w SET v = 99999 WHERE k = 1",      // the constant's own plan reports it
+		"INSERT INTO w VALUES (2, 2, 'x'); UPDATE w SET v = 2147483648 WHERE k = 1", // another template
+		"INSERT INTO w VALUES (2, 2, 'c'); UPDATE w SET v = 1 WHERE k = 1",          // the check
+		"BEGIN; UPDATE w SET v = 5 WHERE k = 1; ROLLBACK",
+		"BEGIN; UPDATE w SET v = 6 WHERE k = 1; INSERT INTO w VALUES (1, 2, 'x'); COMMIT", // fails within the block
+		"UPDATE w SET v = 7 WHERE k = 1; END",
+		"DELETE FROM w WHERE k = 1; INSERT INTO w VALUES (1, 1, 'x'); ROLLBACK",
+		"DELETE FROM w WHERE k = 1; DELETE FROM w WHERE k = 2; DELETE FROM w WHERE k = 3",
+		"DELETE FROM w WHERE k = 1; DELETE FROM w WHERE k = ; DELETE FROM w WHERE k = 3",
+	} {
+		h.exec("DELETE FROM w", "INSERT INTO w VALUES (1, 2, 'a')")
+		got := run(text)
+		h.exec("DELETE FROM w", "INSERT INTO w VALUES (1, 2, 'a')")
+		if want := run(text + " /**/"); got != want {
+			t.Errorf("%s (known: %v)\n got %s\nwant %s", text, known(text), got, want)
+		}
 	}
 }
 

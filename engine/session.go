@@ -118,13 +118,16 @@ func (s *Session) Options() *types.Options { return &s.expr.Options }
 
 // Parse implements wire.Session.
 func (s *Session) Parse(_ context.Context, text string) ([]wire.Statement, error) {
+	if out := s.knownParts(text); out != nil {
+		return out, nil
+	}
 	ps, err := sql.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]wire.Statement, len(ps))
 	for i := range ps {
-		out[i] = &statement{Parsed: ps[i], whole: text, part: len(ps) > 1}
+		out[i] = &statement{Parsed: ps[i], whole: text, part: len(ps) > 1, index: i}
 	}
 	return out, nil
 }
@@ -132,9 +135,10 @@ func (s *Session) Parse(_ context.Context, text string) ([]wire.Statement, error
 // statement is a parsed statement with the whole text, which error positions
 // refer to.
 type statement struct {
-	sql.Parsed
-	whole string
-	part  bool // there are others in the text
+	sql.Parsed // Stmt is nil where the text's template is known
+	whole      string
+	part       bool // there are others in the text
+	index      int  // how many are before it
 }
 
 // Prepare implements wire.Session.

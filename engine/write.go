@@ -118,11 +118,14 @@ func (g *graph) apply(ws []*write, c *state.Commit) []*write {
 			err = g.checkReads(sn, w.reads, ov, len(accepted) == 0)
 		}
 		if err == nil {
-			err = g.validate(sn, w, ov, &undo)
+			err = g.validate(sn, w, ov, &undo, len(ws) == 1)
 		}
 		if err != nil {
-			undo.run()
 			w.done <- err
+			if len(ws) == 1 {
+				return nil
+			}
+			undo.run()
 			continue
 		}
 		accepted = append(accepted, w)
@@ -166,7 +169,10 @@ func sendChunked(out interface{ Send(*vec.Chunk) error }, c *vec.Chunk, rows int
 	}
 }
 
-func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog) error {
+// validate checks a write against the store and the overlays of those before it, to
+// which it adds its own changes. What it leaves there when it refuses the write undo
+// takes back, unless the write is alone in its epoch.
+func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog, alone bool) error {
 	snap := g.eng.cat.Current()
 	for i := range w.tables {
 		t := &w.tables[i]
@@ -181,30 +187,42 @@ func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, u
 		if err != nil {
 			return err
 		}
-		o := ov[t.rel]
-		if o == nil {
-			o = &overlay{keyed: t.key != nil}
-			if o.keyed {
-				o.vals = make(map[string][]byte, t.rows.Rows)
-			} else {
-				o.count = make(map[string]int64, t.rows.Rows)
-			}
-			ov[t.rel] = o
+		unchanged := t.checked && g.eng.cols.Unchanged(t.rel, t.seenAt)
+		if alone && unchanged && t.key != nil && t.keys != nil {
+			// Nothing has come between, so the keys are what the write made of them.
+			ov[t.rel] = &overlay{keyed: true, vals: t.keys}
+		} else if err := validateRows(sn, table, t, overlayOf(ov, t), undo, unchanged); err != nil {
+			return err
 		}
-		*undo = slices.Grow(*undo, t.rows.Rows)
-		if o.keyed {
-			err = validateKeyed(sn, table, t, o, undo, t.checked && g.eng.cols.Unchanged(t.rel, t.seenAt))
-		} else {
-			err = validateBag(sn, t, o, undo)
-		}
-		if err == nil {
-			err = g.checkUnique(sn, t, us, ov, undo)
-		}
-		if err != nil {
+		if err := g.checkUnique(sn, t, us, ov, undo); err != nil {
 			return err
 		}
 	}
 	return g.checkForeign(snap, sn, w, ov, undo)
+}
+
+// overlayOf returns the overlay of a table that is written, made if need be.
+func overlayOf(ov map[uint32]*overlay, t *tableWrite) *overlay {
+	o := ov[t.rel]
+	if o == nil {
+		o = &overlay{keyed: t.key != nil}
+		if o.keyed {
+			o.vals = make(map[string][]byte, t.rows.Rows)
+		} else {
+			o.count = make(map[string]int64, t.rows.Rows)
+		}
+		ov[t.rel] = o
+	}
+	return o
+}
+
+// validateRows checks the changes of a table and adds them to its overlay.
+func validateRows(sn *state.Snapshot, table *catalog.Table, t *tableWrite, o *overlay, undo *undoLog, unchanged bool) error {
+	*undo = slices.Grow(*undo, t.rows.Rows)
+	if o.keyed {
+		return validateKeyed(sn, table, t, o, undo, unchanged)
+	}
+	return validateBag(sn, t, o, undo)
 }
 
 // validateKeyed checks the changes of a table with a key against what is stored,

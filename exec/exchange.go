@@ -165,28 +165,3 @@ func (f *FanOut) Barrier(b *Barrier) error {
 	}
 	return nil
 }
-
-// ColumnsOutput passes on some columns of the rows, which is all a Scan of them
-// needs, without copying.
-type ColumnsOutput struct {
-	cols []int
-	to   Output
-	view vec.Chunk
-}
-
-// NewColumnsOutput makes an output that narrows rows to cols.
-func NewColumnsOutput(cols []int, to Output) *ColumnsOutput {
-	return &ColumnsOutput{cols: cols, to: to, view: vec.Chunk{Cols: make([]vec.Vector, len(cols))}}
-}
-
-// Send implements Output.
-func (o *ColumnsOutput) Send(c *vec.Chunk) error {
-	for i, k := range o.cols {
-		o.view.Cols[i] = c.Cols[k]
-	}
-	o.view.Rows, o.view.Diff = c.Rows, c.Diff
-	return o.to.Send(&o.view)
-}
-
-// Barrier implements Output.
-func (o *ColumnsOutput) Barrier(b *Barrier) error { return o.to.Barrier(b) }

@@ -41,6 +41,11 @@ type Message struct {
 // keep out the chunks that precede a late producer's barrier.
 const edgeRowsMax = 8 * vec.MaxRows
 
+// wakeRows is how many rows wait for a task before it is woken without a barrier.
+// What is not sealed is not visible, so waiting costs no freshness, and in a small
+// epoch each task is woken once instead of for each producer.
+const wakeRows = 256
+
 // Inbox is the receiving end of a task.
 type Inbox struct {
 	mu      sync.Mutex
@@ -50,7 +55,12 @@ type Inbox struct {
 	paused  bool
 	stopped bool
 	waiting bool // the task waits for a message
+	woken   bool // and has been told to look
 	held    time.Duration
+
+	rows    int // queued on all edges
+	aligned int // edges that take part in barriers
+	ready   int // those of them to which a barrier has come
 }
 
 // Held returns how long producers have waited in all because their edges were
@@ -72,7 +82,9 @@ type Edge struct {
 	awaited bool
 	space   sync.Cond
 	q       []Message
+	head    int // of the messages in q that are still to be taken
 	rows    int
+	bars    int      // barriers in q, and the one below
 	barrier *Barrier // the barrier this edge is stopped at
 }
 
@@ -90,6 +102,9 @@ func (b *Inbox) Connect(input int, unaligned bool) *Edge {
 	e.space.L = &b.mu
 	b.mu.Lock()
 	b.edges = append(b.edges, e)
+	if !unaligned {
+		b.aligned++
+	}
 	b.mu.Unlock()
 	return e
 }
@@ -105,10 +120,21 @@ func (b *Inbox) Disconnect(e *Edge) {
 	for i, x := range b.edges {
 		if x == e {
 			b.edges = append(b.edges[:i:i], b.edges[i+1:]...)
+			b.rows -= e.rows
+			if !e.unaligned {
+				b.aligned--
+				b.ready -= min(e.bars, 1)
+			}
 			break
 		}
 	}
 	b.turn = 0
+	b.rouse()
+}
+
+// rouse wakes the task. The inbox is locked.
+func (b *Inbox) rouse() {
+	b.woken = true
 	b.arrived.Signal()
 }
 
@@ -125,10 +151,18 @@ func (e *Edge) Send(m Message) error {
 		return ErrStopped
 	}
 	e.q = append(e.q, m)
-	if m.Chunk != nil {
+	switch {
+	case m.Barrier != nil:
+		if e.bars++; e.bars == 1 && !e.unaligned {
+			b.ready++
+		}
+	case m.Chunk != nil:
 		e.rows += m.Chunk.Rows
+		b.rows += m.Chunk.Rows
 	}
-	b.arrived.Signal()
+	if e.unaligned || m.Resume || b.rows >= wakeRows || b.ready == b.aligned {
+		b.rouse()
+	}
 	return nil
 }
 
@@ -141,13 +175,13 @@ func (b *Inbox) next() (m Message, input int, ok bool) {
 		if b.stopped {
 			return Message{}, 0, false
 		}
-		if bar := b.aligned(); bar != nil {
+		if bar := b.passing(); bar != nil {
 			return Message{Barrier: bar}, 0, true
 		}
 		if m, input, ok = b.take(); ok {
 			return m, input, true
 		}
-		b.waiting = true
+		b.waiting, b.woken = true, false
 		b.arrived.Wait()
 		b.waiting = false
 	}
@@ -158,7 +192,7 @@ func (b *Inbox) next() (m Message, input int, ok bool) {
 func (b *Inbox) Stall() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.waiting || b.stopped {
+	if !b.waiting || b.woken || b.stopped {
 		return ""
 	}
 	s := "waiting"
@@ -167,16 +201,13 @@ func (b *Inbox) Stall() string {
 		if e.barrier != nil {
 			at = fmt.Sprintf("at barrier %d", e.barrier.Epoch)
 		}
-		if len(e.q) > 0 && e.barrier == nil {
-			return ""
-		}
-		s += fmt.Sprintf("; input %d %s, %d queued", e.input, at, len(e.q))
+		s += fmt.Sprintf("; input %d %s, %d queued", e.input, at, len(e.q)-e.head)
 	}
 	return s
 }
 
-// aligned returns the barrier all aligned edges are stopped at, and lets them go.
-func (b *Inbox) aligned() *Barrier {
+// passing returns the barrier all aligned edges are stopped at, and lets them go.
+func (b *Inbox) passing() *Barrier {
 	var bar *Barrier
 	for _, e := range b.edges {
 		if e.unaligned {
@@ -194,7 +225,13 @@ func (b *Inbox) aligned() *Barrier {
 		return nil
 	}
 	for _, e := range b.edges {
+		if e.unaligned {
+			continue
+		}
 		e.barrier = nil
+		if e.bars--; e.bars == 0 {
+			b.ready--
+		}
 	}
 	b.paused = bar.Pause
 	return bar
@@ -205,16 +242,11 @@ func (b *Inbox) take() (Message, int, bool) {
 	for range b.edges {
 		b.turn = (b.turn + 1) % len(b.edges)
 		e := b.edges[b.turn]
-		if len(e.q) == 0 || e.barrier != nil || (e.unaligned && b.paused) {
+		if e.head == len(e.q) || e.barrier != nil || (e.unaligned && b.paused) {
 			continue
 		}
-		m := e.q[0]
+		m := e.pop()
 		e.awaited = false
-		e.q[0] = Message{}
-		e.q = e.q[1:]
-		if len(e.q) == 0 {
-			e.q = nil
-		}
 		switch {
 		case m.Resume:
 			b.paused = false
@@ -222,12 +254,13 @@ func (b *Inbox) take() (Message, int, bool) {
 			return b.take()
 		case m.Barrier != nil:
 			e.barrier = m.Barrier
-			if bar := b.aligned(); bar != nil {
+			if bar := b.passing(); bar != nil {
 				return Message{Barrier: bar}, 0, true
 			}
 			continue
 		case m.Chunk != nil:
 			e.rows -= m.Chunk.Rows
+			b.rows -= m.Chunk.Rows
 			e.space.Broadcast()
 		}
 		return m, e.input, true
@@ -235,11 +268,31 @@ func (b *Inbox) take() (Message, int, bool) {
 	return Message{}, 0, false
 }
 
+// keptMessages is how many messages an edge's queue has memory for in any case.
+const keptMessages = 64
+
+// pop removes the first message of an edge that has one.
+func (e *Edge) pop() Message {
+	m := e.q[e.head]
+	e.q[e.head] = Message{}
+	e.head++
+	switch {
+	case e.head < len(e.q) && e.head < keptMessages || 2*e.head < len(e.q):
+	case cap(e.q) > 2*keptMessages && e.head == len(e.q):
+		e.q, e.head = nil, 0
+	default:
+		n := copy(e.q, e.q[e.head:])
+		clear(e.q[n:])
+		e.q, e.head = e.q[:n], 0
+	}
+	return m
+}
+
 // Stop ends the inbox: producers get ErrStopped, the consumer ends.
 func (b *Inbox) Stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.stopped = true
+	b.stopped, b.woken = true, true
 	b.arrived.Broadcast()
 	for _, e := range b.edges {
 		e.space.Broadcast()

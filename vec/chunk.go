@@ -14,6 +14,8 @@ type Chunk struct {
 	Rows int
 	Cols []Vector
 	Diff []int64
+
+	own []int64 // memory for Diff, kept over Reset
 }
 
 // NewChunk makes an empty chunk with a vector per type.
@@ -55,7 +57,10 @@ func (c *Chunk) needDiff() {
 	if c.Diff != nil {
 		return
 	}
-	c.Diff = make([]int64, c.Rows, max(c.Rows+1, MaxRows))
+	if cap(c.own) <= c.Rows {
+		c.own = make([]int64, 0, max(c.Rows+1, MaxRows))
+	}
+	c.Diff = c.own[:c.Rows]
 	for i := range c.Diff {
 		c.Diff[i] = 1
 	}
@@ -132,7 +137,7 @@ func (c *Chunk) Row(i int) []types.Datum {
 
 // MemSize returns the memory held, in bytes.
 func (c *Chunk) MemSize() int {
-	n := 8 * cap(c.Diff)
+	n := 8 * max(cap(c.Diff), cap(c.own))
 	for _, v := range c.Cols {
 		n += v.MemSize()
 	}

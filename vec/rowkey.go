@@ -142,4 +142,35 @@ func EqualValues(a Vector, i int, b Vector, j int) bool {
 	panic("vec: unknown vector")
 }
 
+// SameRows reports whether rows i and j of a chunk have the same values, such that
+// AppendRow makes the same bytes of them: 1.0 and 1.00 are not the same.
+func SameRows(c *Chunk, i, j int) bool {
+	for _, v := range c.Cols {
+		if x, y := v.IsNull(i), v.IsNull(j); x || y {
+			if x != y {
+				return false
+			}
+			continue
+		}
+		if !sameValues(v, i, j) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameValues(v Vector, i, j int) bool {
+	switch c := v.(type) {
+	case *Col[float32]:
+		return math.Float32bits(c.Vals[i]) == math.Float32bits(c.Vals[j])
+	case *Col[float64]:
+		return math.Float64bits(c.Vals[i]) == math.Float64bits(c.Vals[j])
+	case *Col[types.IntervalValue]:
+		return c.Vals[i] == c.Vals[j]
+	case *Bytes:
+		return bytes.Equal(c.At(i), c.At(j))
+	}
+	return EqualValues(v, i, v, j)
+}
+
 func equalFloats(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
