@@ -122,7 +122,8 @@ const Unavailable = "__debezium_unavailable_value"
 // Reader reads a share of a source. It belongs to one goroutine, except Close.
 type Reader interface {
 	// Read blocks until there is something to report or ctx ends. An error ends
-	// the reader; the runtime reopens it from the last offsets with back-off.
+	// the reader; the runtime reopens it from the last offsets with back-off. While
+	// it waits it says so, by Wait.
 	Read(ctx context.Context) (*Batch, error)
 	Close() error
 }

@@ -92,6 +92,7 @@ type Engine struct {
 	fault func(job string) error
 	// stallCheck is how often an epoch that does not end is looked at.
 	stallCheck time.Duration
+	seats      *exec.Seats // of the goroutines of jobs on sources
 	// backfillRows bounds the rows of an epoch of a job that catches up.
 	backfillRows int
 	// commitFault, set by tests, makes a commit fail.
@@ -150,7 +151,7 @@ func Open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second, backfillRows: backfillEpochRows,
+	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second, seats: exec.NewSeats(runtime.NumCPU()), backfillRows: backfillEpochRows,
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{}, replacing: map[uint32]*replacement{},
 		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, closing: map[uint32]bool{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))

@@ -199,6 +199,10 @@ func (g *graph) cycle(pause bool) error {
 	ws := g.writes
 	g.writes = nil
 	g.qmu.Unlock()
+	if len(ws) > 0 && !g.seated() {
+		g.eng.seats.Reserve()
+		defer g.eng.seats.Release()
+	}
 	for {
 		g.purge()
 		ep := g.begin(ws, pause)
@@ -224,6 +228,17 @@ func (g *graph) cycle(pause bool) error {
 		g.settle()
 		return nil
 	}
+}
+
+// seated reports whether a job of the graph works in seats, so that keeping some
+// free would hold up the epoch.
+func (g *graph) seated() bool {
+	for _, j := range g.jobs {
+		if j.seats() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // takeTurn runs one epoch without writes whose commit changes what the graph

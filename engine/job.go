@@ -237,9 +237,22 @@ func (j *job) newTask(fi, inst int) (*jobTask, error) {
 	t.tree = tree
 	t.spec = exec.TaskSpec{
 		Name: fmt.Sprintf("%s/%d.%d", j.name(), fi, inst), Tree: tree, Inbox: t.inbox, Out: t.out,
-		Progress: t.progress, Sealed: t.sealed, Failed: j.fail,
+		Progress: t.progress, Sealed: t.sealed, Failed: j.fail, Seat: j.seats().Seat(),
 	}
 	return t, nil
+}
+
+// seats returns the places that the job's goroutines have to take, nil: none. A job
+// that reads a source never runs out of work while there are records.
+func (j *job) seats() *exec.Seats {
+	for _, f := range j.frags {
+		for _, n := range f.leaves {
+			if s, ok := n.(*plan.Scan); ok && s.Kind == plan.RelSource {
+				return j.eng.seats
+			}
+		}
+	}
+	return nil
 }
 
 // wire connects the instances of one fragment to those of its consumer.
@@ -249,6 +262,7 @@ func (j *job) wire(from, to []*jobTask, fd feed) {
 		edges := make([]*exec.Edge, len(to))
 		for i, c := range to {
 			edges[i] = c.inbox.Connect(fd.leaf, false)
+			edges[i].SentBy(p.spec.Seat)
 		}
 		if fd.ex.Dist == plan.Broadcast {
 			for _, e := range edges {

@@ -26,6 +26,7 @@ type sourceReader struct {
 	policy  string // the source's on_error
 	prefix  string
 	edge    *exec.Edge
+	seat    *exec.Seat
 	op      int  // of the scan, in its fragment
 	kept    bool // the scan goes on from where another job was
 	fresh   bool // the job has not committed an epoch yet
@@ -59,6 +60,8 @@ func (j *job) connectSources() error {
 			}
 			r.edge = t.inbox.Connect(leaf, true)
 			r.fresh = j.fresh
+			r.seat = j.seats().Seat()
+			r.edge.SentBy(r.seat)
 			if r.fresh && !r.kept {
 				r.edge.AwaitFirst()
 			}
@@ -116,8 +119,14 @@ func (r *sourceReader) readAll(ctx context.Context, attempts *int) (end bool, er
 		t := time.AfterFunc(firstBatchWait, r.release)
 		defer t.Stop()
 	}
+	defer r.seat.Leave()
+	reading := connector.OnWait(ctx, func() func() {
+		r.seat.Leave()
+		return r.seat.Take
+	})
 	for {
-		b, err := rd.Read(ctx)
+		r.seat.Offer()
+		b, err := rd.Read(reading)
 		if err != nil {
 			return false, err
 		}

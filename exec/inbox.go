@@ -86,6 +86,7 @@ type Edge struct {
 	rows    int
 	bars    int      // barriers in q, and the one below
 	barrier *Barrier // the barrier this edge is stopped at
+	seat    *Seat    // of its producer; nil: it has none
 }
 
 // NewInbox makes an empty inbox.
@@ -108,6 +109,10 @@ func (b *Inbox) Connect(input int, unaligned bool) *Edge {
 	b.mu.Unlock()
 	return e
 }
+
+// SentBy tells whose seat to free while the edge is full: that of the goroutine
+// that sends. It must be called before that one starts.
+func (e *Edge) SentBy(s *Seat) { e.seat = s }
 
 // AwaitFirst makes barriers wait for the edge's first message. It must be called
 // before the task starts.

@@ -121,8 +121,14 @@ func (m *Measure) Total(n plan.Node, of func(plan.Node) *Measured) time.Duration
 // locked.
 func (e *Edge) awaitSpace() {
 	began := time.Now()
+	e.seat.Leave()
 	for e.rows >= edgeRowsMax && !e.in.stopped {
 		e.space.Wait()
 	}
 	e.in.held += time.Since(began)
+	if e.seat != nil {
+		e.in.mu.Unlock()
+		e.seat.Take()
+		e.in.mu.Lock()
+	}
 }

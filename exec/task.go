@@ -26,6 +26,7 @@ type TaskSpec struct {
 	Tree  *Tree
 	Inbox *Inbox
 	Out   Output // nil: the tree's output goes nowhere
+	Seat  *Seat  // nil: the task works whenever there is something to do
 	// Fresh runs Tree.Start before anything else: the job has no state yet.
 	Fresh bool
 	// ReplayRows, if not 0, is about how many rows of its replay the tree gives out
@@ -80,10 +81,12 @@ func (t *Task) run() {
 			due = false
 			t.step(t.replay)
 		}
+		t.Seat.Leave()
 		m, input, ok := t.Inbox.next()
 		if !ok {
 			return
 		}
+		t.Seat.Take()
 		began := time.Now()
 		if m.Barrier != nil {
 			t.barrier(m.Barrier)

@@ -78,6 +78,7 @@ func (r *reader) Read(ctx context.Context) (*connector.Batch, error) {
 	s := r.lowest()
 	if s == nil {
 		if r.ended {
+			defer connector.Wait(ctx)()
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
@@ -113,10 +114,14 @@ func (r *reader) pace(ctx context.Context, lo, hi int64) (int64, error) {
 	}
 	group := min(lo+int64(math.Max(1, rate*tick.Seconds())), hi) // worth a chunk
 	due := r.start.Add(time.Duration(float64(group-r.first) / rate * float64(time.Second)))
+	over := connector.Wait(ctx)
 	select {
 	case <-ctx.Done():
-		return 0, ctx.Err()
 	case <-time.After(time.Until(due)):
+	}
+	over()
+	if err := ctx.Err(); err != nil {
+		return 0, err
 	}
 	late := r.first + int64(time.Since(r.start).Seconds()*rate)
 	return min(max(group, late), hi), nil

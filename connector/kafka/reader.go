@@ -49,27 +49,30 @@ func (r *reader) Read(ctx context.Context) (*connector.Batch, error) {
 		if r.failed != nil {
 			return nil, r.failed
 		}
-		if time.Since(r.ended) >= endsEvery {
-			r.lookAtEnds(ctx)
-		}
-		wait := r.s.discovery - time.Since(r.discovered)
-		if wait <= 0 {
-			if err := r.discover(ctx); err != nil {
-				return nil, orContext(ctx, err)
-			}
-			continue
-		}
-		if r.leaderless() {
-			if err := r.seekLeaders(ctx); err != nil {
-				return nil, orContext(ctx, err)
-			}
-			wait = min(wait, leadersEvery)
-		}
-		r.ask()
-		if err := r.await(ctx, min(wait, endsEvery)); err != nil {
+		if err := r.look(ctx); err != nil {
 			return nil, orContext(ctx, err)
 		}
 	}
+}
+
+// look waits for records, or for something else to become due.
+func (r *reader) look(ctx context.Context) error {
+	defer connector.Wait(ctx)()
+	if time.Since(r.ended) >= endsEvery {
+		r.lookAtEnds(ctx)
+	}
+	wait := r.s.discovery - time.Since(r.discovered)
+	if wait <= 0 {
+		return r.discover(ctx)
+	}
+	if r.leaderless() {
+		if err := r.seekLeaders(ctx); err != nil {
+			return err
+		}
+		wait = min(wait, leadersEvery)
+	}
+	r.ask()
+	return r.await(ctx, min(wait, endsEvery))
 }
 
 // await takes the next answer, if one comes in time.

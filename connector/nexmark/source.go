@@ -204,6 +204,7 @@ func (r *reader) pace(ctx context.Context) error {
 		return ctx.Err()
 	}
 	due := r.start.Add(time.Duration(float64(r.block-r.first) * blockEvents / float64(r.g.rate) * float64(time.Second)))
+	defer connector.Wait(ctx)()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

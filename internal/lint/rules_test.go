@@ -22,7 +22,7 @@ var panicAllowed = []string{"vec", "internal", "exec", "expr", "state", "tests",
 var goroutineFiles = regexp.MustCompile(`^exec/.*(task|exchange|runtime|runner|graph|driver|source|sink|deliver|worker|drain)[a-z0-9_]*\.go$`)
 
 // clockFiles are the files of exec that may look at the clock.
-var clockFiles = regexp.MustCompile(`^exec/.*(task|exchange|runtime|runner|graph|driver|source|sink|deliver|clock|pace|metrics)[a-z0-9_]*\.go$`)
+var clockFiles = regexp.MustCompile(`^exec/.*(task|exchange|runtime|runner|graph|driver|source|sink|deliver|clock|pace|seat|metrics)[a-z0-9_]*\.go$`)
 
 var (
 	unfinished = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
