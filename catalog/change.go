@@ -122,7 +122,7 @@ func (s *Snapshot) checkNew(o Object) error {
 				WithHint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")
 		}
 	} else if t, ok := o.(*Type); ok && s.Get(h.Schema, h.Name) != nil {
-		if !t.Enum {
+		if !t.Enum && t.Domain == nil {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
 		}
 		return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", h.Name)
@@ -232,6 +232,9 @@ func innerOIDs(o Object) []*uint32 {
 		key(o.PrimaryKey)
 	case *Type:
 		out = append(out, &o.ArrayOID)
+		for i := range o.Checks {
+			out = append(out, &o.Checks[i].OID)
+		}
 	case *Role:
 		for i := range o.Defaults {
 			out = append(out, &o.Defaults[i].OID)

@@ -34,7 +34,11 @@ func Clone(o Object) Object {
 		return &c
 	case *Type:
 		c := *o
-		c.Fields, c.Labels = slices.Clone(o.Fields), slices.Clone(o.Labels)
+		c.Fields, c.Labels, c.Checks = slices.Clone(o.Fields), slices.Clone(o.Labels), slices.Clone(o.Checks)
+		if o.Domain != nil {
+			d := *o.Domain
+			c.Domain = &d
+		}
 		return &c
 	case *Secret:
 		c := *o

@@ -154,7 +154,7 @@ func (c *Column) defaultText() string {
 	if !quoted || !strings.HasSuffix(d, "'") || strings.Contains(strings.ReplaceAll(inner, "''", ""), "'") {
 		return d
 	}
-	return d + "::" + c.Type.Base().String()
+	return d + "::" + c.Type.Underlying().Base().String()
 }
 
 // Key is a key by which rows are stored, over column positions: that of CREATE

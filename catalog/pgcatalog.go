@@ -45,7 +45,7 @@ type def struct {
 
 func defs() []def {
 	var out []def
-	for _, ds := range [][]def{relationDefs(), constraintDefs(), typeDefs(), procDefs(), viewDefs(), statDefs(), serverDefs(), roleDefs(), sequenceDefs(), infoTableDefs(), infoConstraintDefs()} {
+	for _, ds := range [][]def{relationDefs(), constraintDefs(), typeDefs(), procDefs(), viewDefs(), statDefs(), serverDefs(), roleDefs(), sequenceDefs(), infoTableDefs(), infoConstraintDefs(), infoDomainDefs()} {
 		out = append(out, ds...)
 	}
 	return out

@@ -16,6 +16,7 @@ type constraint struct {
 	name    string
 	kind    byte // p, u, c or f
 	table   rel
+	domain  *Type // instead of a table
 	columns []int
 	include []int
 	expr    string
@@ -29,7 +30,7 @@ type constraint struct {
 	refs   []int
 }
 
-// constraints returns all constraints, tables in OID order.
+// constraints returns the constraints of tables, these in OID order.
 func constraints(s *Snapshot) []constraint {
 	var out []constraint
 	for _, r := range rels(s) {
@@ -61,6 +62,17 @@ func constraints(s *Snapshot) []constraint {
 		}
 		for _, k := range t.Checks {
 			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', table: r, expr: k.Expr, notValid: k.NotValid})
+		}
+	}
+	return out
+}
+
+// allConstraints are those of tables and those of domains.
+func allConstraints(s *Snapshot) []constraint {
+	out := constraints(s)
+	for _, o := range domains(s) {
+		for _, k := range o.Checks {
+			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', domain: o, table: rel{Head: &o.Head}, expr: k.Expr, notValid: k.NotValid})
 		}
 	}
 	return out
@@ -136,7 +148,7 @@ func columnNames(cs []Column, cols []int) string {
 // ConstraintDefinition returns a constraint as it stands in CREATE TABLE; pretty:
 // with fewer brackets. Tables are named for one who finds them by path.
 func ConstraintDefinition(s *Snapshot, oid uint32, path []string, pretty bool) (string, bool) {
-	for _, k := range constraints(s) {
+	for _, k := range allConstraints(s) {
 		if k.oid == oid {
 			return k.definition(s, path, pretty), true
 		}
@@ -147,14 +159,19 @@ func ConstraintDefinition(s *Snapshot, oid uint32, path []string, pretty bool) (
 func constraintDefs() []def {
 	return []def{
 		{"pg_catalog.pg_constraint", "oid conname connamespace contype condeferrable condeferred convalidated conrelid conindid confrelid " +
-			"confupdtype confdeltype confmatchtype conislocal connoinherit conkey confkey conpfeqop conppeqop conffeqop confdelsetcols conbin", fillConstraint},
+			"contypid confupdtype confdeltype confmatchtype conislocal connoinherit conkey confkey conpfeqop conppeqop conffeqop confdelsetcols conbin", fillConstraint},
 	}
 }
 
 func fillConstraint(c *Context, r *rows) {
-	for _, k := range constraints(c.Snapshot) {
+	for _, k := range allConstraints(c.Snapshot) {
 		var index uint32
 		var conkey, bin any
+		if k.domain != nil {
+			r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.domain.Schema), k.kind, false, false, !k.notValid, 0, 0, 0, k.domain.OID,
+				" ", " ", " ", true, false, nil, nil, nil, nil, nil, nil, k.expr)
+			continue
+		}
 		switch k.kind {
 		case 'c':
 			bin = k.expr
@@ -167,7 +184,7 @@ func fillConstraint(c *Context, r *rows) {
 		default:
 			index, conkey = k.oid, columnNumbers(k.table.cols, k.columns)
 		}
-		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, false, false, !k.notValid, k.table.OID, index, 0,
+		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, false, false, !k.notValid, k.table.OID, index, 0, 0,
 			" ", " ", " ", true, k.kind != 'c', conkey, nil, nil, nil, nil, nil, bin)
 	}
 }
@@ -187,7 +204,7 @@ func fillForeignKey(s *Snapshot, r *rows, k constraint) {
 		col, key := k.table.cols[c].Type, k.parent.Columns[k.refs[i]].Type
 		pf, pp, ff = append(pf, equalOperator(key, col)), append(pp, equalOperator(key, key)), append(ff, equalOperator(col, col))
 	}
-	r.add(k.oid, k.name, namespaceOID(s, k.table.Schema), "f", fk.Deferrable, fk.Deferred, !k.notValid, k.table.OID, fk.Index, fk.Table,
+	r.add(k.oid, k.name, namespaceOID(s, k.table.Schema), "f", fk.Deferrable, fk.Deferred, !k.notValid, k.table.OID, fk.Index, fk.Table, 0,
 		byte(fk.OnUpdate), byte(fk.OnDelete), match, true, true, columnNumbers(k.table.cols, k.columns), columnNumbers(k.parent.Columns, k.refs),
 		types.ArrayDatum(pf), types.ArrayDatum(pp), types.ArrayDatum(ff), set, nil)
 }

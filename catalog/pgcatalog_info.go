@@ -9,7 +9,7 @@ import (
 
 // dataType is a type as information_schema names it.
 func dataType(t types.T) string {
-	if t.ID == types.Array {
+	if t.ID == types.Array && !t.IsDomain() {
 		return "ARRAY"
 	}
 	if t.Def() != nil {
@@ -67,7 +67,7 @@ func infoTableDefs() []def {
 		}},
 		{"information_schema.columns", "table_catalog table_schema table_name column_name ordinal_position column_default is_nullable " +
 			"data_type character_maximum_length character_octet_length numeric_precision numeric_precision_radix numeric_scale " +
-			"datetime_precision udt_catalog udt_schema udt_name dtd_identifier is_self_referencing is_identity identity_generation identity_start identity_increment " +
+			"datetime_precision domain_catalog domain_schema domain_name udt_catalog udt_schema udt_name dtd_identifier is_self_referencing is_identity identity_generation identity_start identity_increment " +
 			"identity_maximum identity_minimum identity_cycle is_generated generation_expression is_updatable", fillInfoColumns},
 		{"information_schema.schemata", "catalog_name schema_name schema_owner", func(c *Context, r *rows) {
 			for _, n := range All[*Schema](c.Snapshot) {
@@ -113,15 +113,23 @@ func fillInfoColumns(c *Context, r *rows) {
 	for _, x := range seenRels(c) {
 		for i := range x.cols {
 			col := &x.cols[i]
-			t := col.Type
+			t, notNull := col.Type, col.NotNull
+			var domainDB, domainSchema, domainName any
+			if o := domainOf(c.Snapshot, t); o != nil {
+				domainDB, domainSchema, domainName = db, o.Schema, o.Name
+				t, notNull = t.Over(), notNull || o.Domain.NotNull
+			}
 			f, ident := facetsOf(t), identityFacets(c.Snapshot, col)
+			if t.IsDomain() {
+				f = facets{}
+			}
 			generated := "NEVER"
 			if col.Generated != "" {
 				generated = "ALWAYS"
 			}
 			num := ColumnNumber(x.cols, i)
-			r.add(db, x.Schema, x.Name, col.Name, num, orNull(c.Snapshot.DefaultText(col, searchPath(c))), yesNo(!col.NotNull), dataType(t),
-				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, db, typeSchema(t), t.TypName(), oidText(uint32(num)),
+			r.add(db, x.Schema, x.Name, col.Name, num, orNull(c.Snapshot.DefaultText(col, searchPath(c))), yesNo(!notNull), dataType(t),
+				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, domainDB, domainSchema, domainName, db, typeSchema(t), t.TypName(), oidText(uint32(num)),
 				"NO", yesNo(col.Identity != ""), orNull(col.Identity), ident.start, ident.increment, ident.max, ident.min, ident.cycle, generated, orNull(col.Generated), yesNo(insertable(x)))
 		}
 	}

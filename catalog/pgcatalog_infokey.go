@@ -51,7 +51,7 @@ func infoConstraintDefs() []def {
 			"unique_constraint_schema unique_constraint_name match_option update_rule delete_rule", fillReferential},
 		{"information_schema.check_constraints", "constraint_catalog constraint_schema constraint_name check_clause", func(c *Context, r *rows) {
 			db := database(c)
-			for _, k := range constraints(c.Snapshot) {
+			for _, k := range allConstraints(c.Snapshot) {
 				if k.kind == 'c' {
 					r.add(db, k.table.Schema, k.name, "("+k.expr+")")
 				}

@@ -355,9 +355,9 @@ func fillAttribute(c *Context, r *rows) {
 	add := func(rel uint32, cols []Column) {
 		for i := range cols {
 			col := &cols[i]
-			t := info[col.Type.OID()]
+			t := info[col.Type.Underlying().OID()]
 			ndims := 0
-			if col.Type.ID == types.Array {
+			if col.Type.ID == types.Array && !col.Type.IsDomain() {
 				ndims = 1
 			}
 			gen, ident := "", ""
@@ -410,6 +410,7 @@ func fillIndex(c *Context, r *rows) {
 			} else {
 				t = x.table.cols[k.Column].Type
 			}
+			t = t.Underlying()
 			o := int16(0)
 			if k.Desc {
 				o |= 1

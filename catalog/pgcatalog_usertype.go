@@ -5,7 +5,7 @@ import "github.com/streamdb/streamdb/types"
 // fillTypes gives PostgreSQL's own types from the data file, and those that users
 // and relations made, each with the type of its arrays.
 func fillTypes(c *Context, r *rows) {
-	fromFile("types", 11, 10, true, -1, 0, nil)(c, r)
+	fromFile("types", 11, 10, true, -1, 0, nil, 0, false, 0, nil)(c, r)
 	s := c.Snapshot
 	row := func(t types.T, elem, array, rel uint32) {
 		d := t.Def()
@@ -14,7 +14,7 @@ func fillTypes(c *Context, r *rows) {
 		for _, oid := range TypeOIDs(t) {
 			if o := s.ByOID(oid); o != nil {
 				owner = o.Header().Owner
-				if o.Kind() == KindType && t.ID != types.Array {
+				if o.Kind() == KindType && !t.IsArrayOfNamed() {
 					acl = aclOf(s, o.Header().ACL)
 				}
 			}
@@ -22,11 +22,14 @@ func fillTypes(c *Context, r *rows) {
 		size, byval, kind, category, align, storage := -1, false, "b", string(t.Category()), "d", "x"
 		in := []any{2290, 2291, 2402, 2403} // record_in and so on
 		switch {
-		case t.ID == types.Array:
+		case t.IsArrayOfNamed():
 			in = []any{750, 751, 2400, 2401}
 			if t.Elem == types.Enum {
 				align = "i"
 			}
+		case t.IsDomain():
+			fillDomainType(r, s, t, owner, acl)
+			return
 		case t.ID == types.Enum:
 			size, byval, kind, align, storage = 4, true, "e", "i", "p"
 			in = []any{3504, 3505, 3532, 3533}
@@ -34,17 +37,19 @@ func fillTypes(c *Context, r *rows) {
 			kind = "c"
 		}
 		r.add(t.OID(), t.TypName(), size, byval, kind, category, false, ",", elem, array, in[0], in[1], in[2], in[3], 0, 0,
-			align, storage, 0, ns, owner, true, -1, rel, acl)
+			align, storage, 0, ns, owner, true, -1, rel, acl, 0, false, 0, nil)
 	}
 	s.eachType(func(t types.T) {
 		d, rel := t.Def(), uint32(0)
-		if t.ID == types.Record {
+		if t.ID == types.Record && !t.IsDomain() {
 			if rel = d.Relation; rel == 0 {
 				rel = compositeRel(d.OID)
 			}
 		}
 		row(t, 0, d.ArrayOID, rel)
-		row(t.ArrayType(), d.OID, 0, 0)
+		if t.ID != types.Array {
+			row(t.ArrayType(), d.OID, 0, 0)
+		}
 	})
 }
 
@@ -55,7 +60,7 @@ func compositeRel(oid uint32) uint32 { return madeOID("composite", oid, 0) }
 func composites(s *Snapshot) []*Type {
 	var out []*Type
 	for _, t := range All[*Type](s) {
-		if !t.Enum {
+		if !t.Enum && t.Domain == nil {
 			out = append(out, t)
 		}
 	}

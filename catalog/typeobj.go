@@ -6,7 +6,7 @@ import (
 	"github.com/streamdb/streamdb/types"
 )
 
-// Type is a type that a user made: an enum or a composite type. Ref is its
+// Type is a type that a user made: an enum, a composite type or a domain. Ref is its
 // reference among all types (types.T.Ref), ArrayOID the OID of arrays of it.
 type Type struct {
 	Head
@@ -15,17 +15,30 @@ type Type struct {
 	Enum     bool          `json:"enum,omitempty"`
 	Labels   []types.Label `json:"labels,omitempty"`
 	Fields   []Column      `json:"fields,omitempty"`
+	// Domain is set for a domain: its type is what the domain is over, and it has the
+	// default and NOT NULL. Checks are over this column, by the name VALUE.
+	Domain    *Column `json:"domain,omitempty"`
+	Collation uint32  `json:"collation,omitempty"` // of a domain; 0: that of its type
+	Checks    []Check `json:"checks,omitempty"`
 }
 
 // Kind returns KindType.
 func (*Type) Kind() Kind { return KindType }
 
-// Dependencies returns the types of the fields.
-func (t *Type) Dependencies() []uint32 { return typeOIDs(t.Fields) }
+// Dependencies returns the types of the fields, or the type that a domain is over.
+func (t *Type) Dependencies() []uint32 {
+	if t.Domain != nil {
+		return TypeOIDs(t.Domain.Type)
+	}
+	return typeOIDs(t.Fields)
+}
 
 // T returns the type as columns have it.
 func (t *Type) T() types.T {
-	if t.Enum {
+	switch {
+	case t.Domain != nil:
+		return types.DomainOf(t.Ref, t.Domain.Type)
+	case t.Enum:
 		return types.EnumOf(t.Ref)
 	}
 	return types.T{ID: types.Record, Mod: -1, Ref: t.Ref}
@@ -36,6 +49,9 @@ func (t *Type) define() {
 	d := &types.Def{Ref: t.Ref, OID: t.OID, ArrayOID: t.ArrayOID, Schema: t.Schema, Name: t.Name, Labels: t.Labels}
 	for _, c := range t.Fields {
 		d.Fields = append(d.Fields, types.RowField{Name: c.Name, Typ: c.Type})
+	}
+	if t.Domain != nil {
+		d.Over = &t.Domain.Type
 	}
 	types.Define(d)
 }
@@ -132,6 +148,7 @@ type typeJSON struct {
 	ArrayOID uint32      `json:"array_oid,omitempty"`
 	Relation uint32      `json:"relation,omitempty"`
 	Fields   []fieldJSON `json:"fields,omitempty"`
+	Over     *typeJSON   `json:"over,omitempty"` // of a domain
 }
 
 type fieldJSON struct {
@@ -145,10 +162,17 @@ func typeToJSON(t types.T) typeJSON {
 		return j
 	}
 	j.Ref, j.Array = t.Ref, t.ID == types.Array
+	d := t.Def()
+	if d != nil && d.Over != nil {
+		over := typeToJSON(*d.Over)
+		j.Array = t.IsArrayOfNamed()
+		j.Over, j.Schema, j.Name, j.RowOID, j.ArrayOID = &over, d.Schema, d.Name, d.OID, d.ArrayOID
+		return j
+	}
 	if j.Enum = t.ID == types.Enum || t.Elem == types.Enum; j.Enum {
 		return j
 	}
-	if d := t.Def(); d != nil {
+	if d != nil {
 		j.Schema, j.Name, j.RowOID, j.ArrayOID, j.Relation = d.Schema, d.Name, d.OID, d.ArrayOID, d.Relation
 		for _, f := range d.Fields {
 			j.Fields = append(j.Fields, fieldJSON{f.Name, typeToJSON(f.Typ)})
@@ -164,7 +188,15 @@ func (j *typeJSON) t() (types.T, bool) {
 		return t, ok
 	}
 	t := types.EnumOf(j.Ref)
-	if !j.Enum {
+	if j.Over != nil {
+		over, ok := j.Over.t()
+		if !ok {
+			return t, false
+		}
+		if t = types.DomainOf(j.Ref, over); t.Def() == nil {
+			types.Define(&types.Def{Ref: j.Ref, OID: j.RowOID, ArrayOID: j.ArrayOID, Schema: j.Schema, Name: j.Name, Over: &over})
+		}
+	} else if !j.Enum {
 		t.ID = types.Record
 		if t.Def() == nil {
 			d := &types.Def{Ref: j.Ref, OID: j.RowOID, ArrayOID: j.ArrayOID, Relation: j.Relation, Schema: j.Schema, Name: j.Name}

@@ -19,7 +19,11 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 	o, err := s.alterTarget(snap, st)
 	if err != nil {
 		if st.IfExists && missing(err) {
-			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "relation \"%s\" does not exist, skipping", st.Name.Name))
+			kind := "relation"
+			if st.Kind == "domain" || st.Kind == "type" {
+				kind = "type"
+			}
+			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "%s \"%s\" does not exist, skipping", kind, st.Name.Name))
 			return nil
 		}
 		return err
@@ -35,6 +39,9 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 	}
 	if oid := o.Header().OID; snap.Builtin(oid) && !catalog.Changeable(oid) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", o.Header().Name)
+	}
+	if t, ok := o.(*catalog.Type); ok && t.Domain != nil && shapesTable(st.Actions) {
+		return s.alterDomain(ctx, pl, t, &st.Actions[0])
 	}
 	if t, ok := o.(*catalog.Table); ok && shapesTable(st.Actions) {
 		return s.alterTable(ctx, pl, t, st.Actions)

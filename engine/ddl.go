@@ -80,7 +80,7 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	case *sql.CreateIndex:
 		return "CREATE INDEX", func(ctx context.Context, pl *planner.Planner) error { return s.createIndex(ctx, pl, p.st, st) }, nil
 	case *sql.Drop:
-		return "DROP " + strings.ToUpper(st.Kind), func(context.Context, *planner.Planner) error { return s.drop(st) }, nil
+		return "DROP " + strings.ToUpper(st.Kind), func(ctx context.Context, _ *planner.Planner) error { return s.drop(ctx, st) }, nil
 	case *sql.Alter:
 		return "ALTER " + strings.ToUpper(st.Kind), func(ctx context.Context, pl *planner.Planner) error { return s.alter(ctx, pl, st) }, nil
 	case *sql.Comment:
@@ -89,6 +89,8 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 		return "TRUNCATE TABLE", nil, nil // a write, not a change of the catalog
 	case *sql.CreateType:
 		return "CREATE TYPE", func(_ context.Context, pl *planner.Planner) error { return s.createType(pl, st) }, nil
+	case *sql.CreateDomain:
+		return "CREATE DOMAIN", func(_ context.Context, pl *planner.Planner) error { return s.createDomain(pl, st) }, nil
 	case *sql.AlterEnum:
 		return "ALTER TYPE", func(context.Context, *planner.Planner) error { return s.alterEnum(st) }, nil
 	case *sql.CreateFunction:
@@ -575,7 +577,7 @@ func (s *Session) createIndex(ctx context.Context, pl *planner.Planner, src *sta
 }
 
 // drop removes objects, dependents first, jobs stopped before their storage goes.
-func (s *Session) drop(st *sql.Drop) error {
+func (s *Session) drop(ctx context.Context, st *sql.Drop) error {
 	snap := s.snapshot()
 	var oids []uint32 // the contents of a schema before it
 	named := map[uint32]bool{}
@@ -619,12 +621,19 @@ func (s *Session) drop(st *sql.Drop) error {
 	if len(oids) == 0 {
 		return nil
 	}
+	if st.Cascade {
+		columns, err := s.dropTypedColumns(ctx, snap, oids)
+		if err != nil {
+			return err
+		}
+		return s.dropObjects(s.eng.cat.Current(), oids, named, true, columns...)
+	}
 	return s.dropObjects(snap, oids, named, st.Cascade)
 }
 
 // dropObjects removes objects, and with cascade what depends on them. Those that
-// were named are not told of.
-func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[uint32]bool, cascade bool) error {
+// were named are not told of, also is what has gone with them before.
+func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[uint32]bool, cascade bool, also ...string) error {
 	order := snap.DropOrder(oids...)
 	if !cascade {
 		order = s.dropListed(snap, oids)
@@ -661,7 +670,7 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 		s.eng.forgetSequence(o.Header().OID)
 	}
 	if cascade {
-		s.cascadeNotice(order, named)
+		s.cascadeNotice(order, named, also)
 	}
 	return nil
 }
@@ -689,17 +698,16 @@ func forgetDefaults(snap *catalog.Snapshot, gone []catalog.Object) []catalog.Cha
 }
 
 // cascadeNotice tells which objects went that the statement did not name.
-func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool) {
-	var also []catalog.Object
+func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool, also []string) {
 	for _, o := range order {
 		if !named[o.Header().OID] && !partOf(o, order) {
-			also = append(also, o)
+			also = append(also, catalog.Described(o))
 		}
 	}
 	switch len(also) {
 	case 0:
 	case 1:
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s", catalog.Described(also[0])))
+		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s", also[0]))
 	default:
 		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(also)))
 	}
@@ -765,6 +773,9 @@ func (s *Session) dropTarget(snap *catalog.Snapshot, kind string, n sql.Name) (c
 	}
 	if kind == "type" {
 		return s.typeTarget(snap, n)
+	}
+	if kind == "domain" {
+		return s.domainTarget(snap, n)
 	}
 	if kind == "subscription" { // there are none
 		return nil, pgerr.New(pgerr.UndefinedObject, "subscription \"%s\" does not exist", n.Name)

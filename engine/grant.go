@@ -14,7 +14,7 @@ var grantKinds = map[string]catalog.GrantKind{
 	"table": catalog.GrantRelation, "source": catalog.GrantRelation, "sink": catalog.GrantRelation, "view": catalog.GrantRelation,
 	"materialized view": catalog.GrantRelation, "sequence": catalog.GrantSequence, "database": catalog.GrantDatabase,
 	"function": catalog.GrantFunction, "routine": catalog.GrantFunction, "schema": catalog.GrantSchema, "type": catalog.GrantType,
-	"secret": catalog.GrantSecret,
+	"secret": catalog.GrantSecret, "domain": catalog.GrantType,
 }
 
 // grant is GRANT and REVOKE of privileges on objects.
@@ -132,7 +132,7 @@ func (s *Session) grantObject(snap *catalog.Snapshot, what string, t sql.DropTar
 	switch what {
 	case "database":
 		return object(databaseNamed(snap, t.Name.Name))
-	case "schema", "type", "secret":
+	case "schema", "type", "secret", "domain":
 		return s.dropTarget(snap, what, t.Name)
 	case "function", "routine":
 		if err := s.mayLookInto(snap, t.Name.Schema); err != nil {

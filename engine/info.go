@@ -222,6 +222,8 @@ func (i info) Description(oid uint32, class string, column int) (string, bool) {
 		of = "pg_database"
 	case catalog.KindRole:
 		of = "pg_authid"
+	case catalog.KindType:
+		of = "pg_type"
 	}
 	return text, text != "" && (class == of || class == "" && o.Kind() != catalog.KindDatabase && o.Kind() != catalog.KindRole)
 }

@@ -118,9 +118,10 @@ func encodedRow(ts []types.T, row ...types.Datum) []byte {
 	return vec.AppendRow(nil, c, nil, 0)
 }
 
-// dataError reports whether an error is a property of the row.
+// dataError reports whether an error is a property of the row. Those of class 23 are
+// of values that are not in a domain.
 func dataError(c pgerr.Code) bool {
-	return strings.HasPrefix(string(c), "22") || strings.HasPrefix(string(c), "21")
+	return strings.HasPrefix(string(c), "22") || strings.HasPrefix(string(c), "21") || c == pgerr.NotNullViolation || c == pgerr.CheckViolation
 }
 
 // badRecord keeps an undecodable record in the table of source errors.

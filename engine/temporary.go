@@ -175,7 +175,7 @@ func (s *Session) dropQuietly(kind string, n sql.Name) error {
 	}
 	s.hushed = true
 	defer func() { s.hushed = false }()
-	return s.drop(&sql.Drop{Kind: kind, Targets: []sql.DropTarget{{Name: n}}, IfExists: true, Cascade: true})
+	return s.drop(s.eng.ctx, &sql.Drop{Kind: kind, Targets: []sql.DropTarget{{Name: n}}, IfExists: true, Cascade: true})
 }
 
 // dropTemporary drops the session's temporary objects.

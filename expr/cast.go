@@ -41,6 +41,9 @@ func castIsStable(from, to types.T) bool {
 
 // safeCast reports whether a cast cannot fail.
 func safeCast(from, to types.T) bool {
+	if from.Ref != 0 && from.Underlying() == to || to.Ref != 0 && to.Underlying() == from {
+		return true
+	}
 	if to.Mod >= 0 {
 		return false
 	}
@@ -60,6 +63,7 @@ func safeCast(from, to types.T) bool {
 
 // relabels reports whether the cast only changes the type's name.
 func relabels(from, to types.T) bool {
+	from, to = from.Underlying(), to.Underlying()
 	if to.Mod >= 0 && (to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Numeric) && to.Mod != from.Mod {
 		return false
 	}
@@ -109,6 +113,9 @@ func (n *relabelNode) eval(c *Ctx, in *vec.Chunk) (vec.Vector, error) {
 		n.ints = *x
 		n.ints.Typ = n.to
 		return &n.ints, nil
+	}
+	if v.Type().Ref != n.to.Ref {
+		return vec.Retyped(v, n.to), nil
 	}
 	return v, nil
 }

@@ -17,8 +17,12 @@ func Coerce(e Expr, to types.T, ctx CastContext) (Expr, error) {
 			return &Const{Typ: to}, nil
 		}
 		if from.ID == types.Unknown {
-			return literal(k, to, ctx)
+			return literal(k, to.Underlying(), ctx)
 		}
+	}
+	if from.Ref != 0 && from.IsDomain() && !from.SameType(to) {
+		e = outOfDomain(e, ctx)
+		from = e.Type()
 	}
 	if from.SameType(to) {
 		if to.Mod < 0 || to.Mod == from.Mod {
@@ -128,6 +132,7 @@ func commonType(what string, ts []types.T) (types.T, error) {
 			return ts[0], nil
 		}
 	}
+	ts = underlyingAll(ts)
 	p := types.TUnknown
 	for _, t := range ts {
 		if t.ID == types.Unknown || t.SameType(p) {

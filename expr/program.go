@@ -186,7 +186,7 @@ func returnsVoid(e Expr) bool { return e.Type().ID == types.Void }
 func build(e Expr) (node, error) {
 	switch e := e.(type) {
 	case *Col:
-		return &colNode{e.Index}, nil
+		return &colNode{e.Index, e.Typ}, nil
 	case *Const:
 		return newConst(e.Typ, e.Val), nil
 	case *Call:
@@ -235,9 +235,18 @@ func build1(arg Expr, f func(node) node) (node, error) {
 	return f(a), nil
 }
 
-type colNode struct{ index int }
+type colNode struct {
+	index int
+	typ   types.T
+}
 
-func (n *colNode) eval(_ *Ctx, in *vec.Chunk) (vec.Vector, error) { return in.Cols[n.index], nil }
+func (n *colNode) eval(_ *Ctx, in *vec.Chunk) (vec.Vector, error) {
+	v := in.Cols[n.index]
+	if v.Type().Ref != n.typ.Ref { // a domain, read as what it is over
+		return vec.Retyped(v, n.typ), nil
+	}
+	return v, nil
+}
 
 // constNode keeps a vector of copies. A chunk with fewer rows than one before
 // sees a part of it.

@@ -107,6 +107,12 @@ func bindPoly(params, in []types.T) (out []types.T, ok bool) {
 		if a.ID == types.Unknown {
 			continue
 		}
+		if p == AnyEnum && a.IsDomain() { // as in PostgreSQL
+			return nil, false
+		}
+		if p != AnyElement && p != AnyCompatible && p != AnyNonArray {
+			a = a.Underlying()
+		}
 		if p == AnyRange || p == AnyMultirange {
 			if p == AnyRange && !a.IsRange() || p == AnyMultirange && !a.IsMultirange() ||
 				ranged.ID != types.Invalid && ranged != a.RangeType() {

@@ -53,7 +53,7 @@ func castFunc(name string, args []types.T) *Func {
 	if !ok || to.TypName() != name || to.ID == types.Void || to.ID == types.Record {
 		return nil
 	}
-	from := args[0]
+	from := args[0].Underlying()
 	if from.ID == types.Unknown {
 		from = to
 	}
@@ -144,7 +144,7 @@ func ResolveOp(op string, args ...types.T) (*Func, error) {
 	in := args
 	if len(args) == 2 {
 		// An untyped literal is first taken to be of the other side's type.
-		l, r := args[0], args[1]
+		l, r := args[0].Underlying(), args[1].Underlying()
 		if l.ID == types.Unknown {
 			l = r
 		} else if r.ID == types.Unknown {
@@ -244,6 +244,8 @@ func accepts(param, in types.T) bool {
 // many are left: 0, 1 or more.
 func choose(cands []candidate, in []types.T) (candidate, int) {
 	var ok []candidate
+	whole := in
+	in = underlyingAll(in)
 	for _, c := range cands {
 		fits, exact := true, true
 		for i, p := range c.params {
@@ -253,7 +255,7 @@ func choose(cands []candidate, in []types.T) (candidate, int) {
 		if !fits {
 			continue
 		}
-		if _, good := bindPoly(c.params, in); !good {
+		if _, good := bindPoly(c.params, whole); !good {
 			continue
 		}
 		if exact {

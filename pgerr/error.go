@@ -18,6 +18,8 @@ type Error struct {
 	// Schema, Table, Column and Constraint name the objects concerned, for the
 	// fields s, t, c and n of ErrorResponse; empty: unknown.
 	Schema, Table, Column, Constraint string
+	// DataType names the type concerned, for field d; empty: unknown.
+	DataType string
 	// Where is the context, as PostgreSQL's W field has it.
 	Where string
 	cause error

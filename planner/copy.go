@@ -18,8 +18,15 @@ func (p *Planner) PlanCopy(t *catalog.Table, cols []int) (*Mutation, error) {
 	at := make([]sql.Node, len(cols))
 	for i, k := range cols {
 		c := t.Columns[k]
-		in.Out = append(in.Out, plan.Column{Name: c.Name, Typ: c.Type})
-		vals[i], at[i] = &expr.Col{Index: i, Typ: c.Type}, sql.At{Pos: sql.NoPos}
+		u := c.Type.Underlying()
+		in.Out = append(in.Out, plan.Column{Name: c.Name, Typ: u})
+		vals[i], at[i] = &expr.Col{Index: i, Typ: u}, sql.At{Pos: sql.NoPos}
+		if c.Type.HoldsDomain() {
+			var err error
+			if vals[i], err = b.constrained(vals[i], c.Type); err != nil {
+				return nil, err
+			}
+		}
 	}
 	row, err := b.insertRow(t, "SYSTEM", wholeColumns(cols), vals, at)
 	if err != nil {

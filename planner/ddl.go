@@ -284,6 +284,9 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 	if err := CheckColumn(c.Name, t); err != nil {
 		return b.placed(err, c)
 	}
+	if r.source && t.HoldsDomain() {
+		return b.unsupported(c, "a domain as the type of a source's column", "Give the column the type that the domain is over, and cast in a view.")
+	}
 	if c.Collation != nil {
 		if err := b.checkCollation(*c.Collation, t, c.Collation); err != nil {
 			return err

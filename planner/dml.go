@@ -171,10 +171,14 @@ func (b *binder) defaultOf(t *catalog.Table, i int) (expr.Expr, error) {
 	if c.Identity != "" {
 		return b.nextOf(c)
 	}
-	if c.Default == "" {
-		return &expr.Const{Typ: c.Type}, nil
+	text := c.Default
+	if text == "" {
+		text = b.domainDefault(c.Type)
 	}
-	return b.storedExpr(c.Default, nil, c.Type)
+	if text == "" {
+		return b.coerce(&expr.Const{Typ: types.TUnknown}, c.Type, expr.Assignment, nil)
+	}
+	return b.storedExpr(text, nil, c.Type)
 }
 
 // assign converts a value to a column's type.

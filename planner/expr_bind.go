@@ -217,10 +217,15 @@ func (b *binder) param(e *sql.Param) (expr.Expr, error) {
 		s.pos[e.N] = b.at(e)
 	}
 	t := s.types[e.N-1]
+	u := t.Underlying()
+	var x expr.Expr = &expr.Param{Index: e.N, Typ: u}
 	if e.N <= len(s.values) && t.ID != types.Unknown {
-		return &expr.Const{Val: s.values[e.N-1], Typ: t}, nil
+		x = &expr.Const{Val: s.values[e.N-1], Typ: u}
 	}
-	return &expr.Param{Index: e.N, Typ: t}, nil
+	if t.Ref != 0 && t.HoldsDomain() { // the value was read as one of what the domain is over
+		return b.constrained(x, t)
+	}
+	return x, nil
 }
 
 // setParam gives an untyped parameter its type.

@@ -12,6 +12,14 @@ import (
 
 // coerce converts e to t and gives an untyped parameter its type.
 func (b *binder) coerce(e expr.Expr, t types.T, ctx expr.CastContext, at sql.Node) (expr.Expr, error) {
+	if t.Ref != 0 && !e.Type().SameType(t) && t.HoldsDomain() {
+		return b.intoDomain(e, t, ctx, at)
+	}
+	return b.convert(e, t, ctx, at)
+}
+
+// convert is coerce without the constraints of domains.
+func (b *binder) convert(e expr.Expr, t types.T, ctx expr.CastContext, at sql.Node) (expr.Expr, error) {
 	if p, ok := e.(*expr.Param); ok && p.Typ.ID == types.Unknown {
 		e = b.setParam(p, t)
 	}

@@ -175,10 +175,11 @@ type binder struct {
 	needWitness, witness bool
 	// recursions numbers the recursive queries.
 	recursions int
-	pins       *pins         // noted where a query is stored; else nil
-	calling    []uint32      // the functions of users whose text is being bound
-	asRole     uint32        // whose privileges the text needs; 0: those of the session
-	dmlRef     *sql.TableRef // the table that the statement changes, as an item of FROM
+	pins       *pins                  // noted where a query is stored; else nil
+	calling    []uint32               // the functions of users whose text is being bound
+	asRole     uint32                 // whose privileges the text needs; 0: those of the session
+	dmlRef     *sql.TableRef          // the table that the statement changes, as an item of FROM
+	domains    map[types.T]*expr.Func // that hold values against constraints (domain.go)
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

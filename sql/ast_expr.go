@@ -28,6 +28,7 @@ type ColumnRef struct {
 	At
 	Parts []string
 	Star  bool
+	Value bool // VALUE in the check of a domain
 }
 
 // Param is $N, from 1.

@@ -31,6 +31,8 @@ func (c *converter) rename(s *pg.RenameStmt, a At) Stmt {
 		act.Kind, act.Column, kind = AlterRenameColumn, s.Subname, s.RelationType
 	case pg.ObjectType_OBJECT_TABCONSTRAINT:
 		act.Kind, act.Column, kind = AlterRenameConstraint, s.Subname, pg.ObjectType_OBJECT_TABLE
+	case pg.ObjectType_OBJECT_DOMCONSTRAINT:
+		act.Kind, act.Column, kind = AlterRenameConstraint, s.Subname, pg.ObjectType_OBJECT_DOMAIN
 	case pg.ObjectType_OBJECT_SCHEMA, pg.ObjectType_OBJECT_DATABASE, pg.ObjectType_OBJECT_ROLE:
 		object = pg.MakeStrNode(s.Subname)
 	}

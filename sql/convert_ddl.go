@@ -42,6 +42,10 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 		k := v.AlterEnumStmt
 		return &AlterEnum{At: a, Name: c.name(nodeStrings(k.TypeName), a), Old: k.OldVal, New: k.NewVal,
 			Neighbour: k.NewValNeighbor, After: k.NewValIsAfter, IfNotExists: k.SkipIfNewValExists}
+	case *pg.Node_CreateDomainStmt:
+		return c.createDomain(v.CreateDomainStmt, a)
+	case *pg.Node_AlterDomainStmt:
+		return c.alterDomain(v.AlterDomainStmt, a)
 	case *pg.Node_CreateFunctionStmt:
 		return c.createFunction(v.CreateFunctionStmt, a)
 	case *pg.Node_DropStmt:

@@ -132,7 +132,6 @@ var statementHints = [][2]string{
 	{"RULE", "Keep what follows from a table in a materialized view."},
 	{"CALL", "Send the statements of the procedure."},
 	{"POLICY", "Give out views of the rows, and grant those."},
-	{"DOMAIN", "Use the base type, with a CHECK constraint at the column."},
 	{"EXTENSION", "The functions that are there need no extension."},
 	{"CREATE AGGREGATE", "Use a function in SQL over array_agg, or an enum or composite type."},
 	{"CREATE TYPE AS RANGE", "Use one of the range types that are there, or two columns."},

@@ -49,8 +49,12 @@ func (f *formatter) ddl(s Stmt) bool {
 		f.target(DropTarget{Name: v.Name, HasArgs: v.Target.HasArgs, Args: v.Target.Args})
 		for i := range v.Actions {
 			f.w(not(i > 0, " ", ", "))
-			f.alterAction(&v.Actions[i])
+			if v.Kind != "domain" || !f.domainAction(&v.Actions[i]) {
+				f.alterAction(&v.Actions[i])
+			}
 		}
+	case *CreateDomain:
+		f.createDomain(v)
 	default:
 		return false
 	}

@@ -158,6 +158,10 @@ func (f *formatter) literal(l *Literal) {
 }
 
 func (f *formatter) columnRef(c *ColumnRef) {
+	if c.Value {
+		f.w("VALUE")
+		return
+	}
 	for i, p := range c.Parts {
 		f.wIf(i > 0, ".")
 		f.w(QuoteIdent(p))

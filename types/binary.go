@@ -122,6 +122,7 @@ func errBinary() *pgerr.Error {
 // ParseBinary reads a value's binary wire form, modifier included; b is not kept.
 func ParseBinary(t T, b []byte) (Datum, error) {
 	be := binary.BigEndian
+	t = t.Underlying()
 	if t.ID == Enum {
 		return box(ParseEnum(t, string(b)))
 	}

@@ -65,6 +65,7 @@ func hasID(ids []ID, id ID) bool {
 // CastOf returns the context in which from may be cast to to, I/O conversions
 // included: any type to a string on assignment, a string to any explicitly.
 func CastOf(from, to T) CastContext {
+	from, to = from.Underlying(), to.Underlying()
 	switch {
 	case from.SameType(to), from.ID == Unknown:
 		return CastImplicit
@@ -172,6 +173,7 @@ func CastDatum(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) 
 	if d == nil {
 		return nil, nil
 	}
+	from, to = from.Underlying(), to.Underlying()
 	if from == to {
 		return d, nil
 	}

@@ -7,7 +7,7 @@ func EnumOf(ref uint64) T { return T{ID: Enum, Mod: -1, Ref: ref} }
 
 // Labels returns the values of an enum in its order.
 func (t T) Labels() []Label {
-	if d := t.Def(); d != nil {
+	if d := t.Underlying().Def(); d != nil {
 		return d.Labels
 	}
 	return nil

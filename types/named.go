@@ -17,6 +17,7 @@ type Def struct {
 	Relation      uint32 // OID of the relation whose row type it is, else 0
 	Fields        []RowField
 	Labels        []Label // of an enum, in its order
+	Over          *T      // what a domain is over; nil: no domain (domain.go)
 }
 
 // RowField is one field of a composite type.
@@ -54,13 +55,13 @@ func (t T) Def() *Def {
 // Fields returns the fields of a composite type or row; nil if they are not known
 // before a value is seen.
 func (t T) Fields() []RowField {
-	if d := t.Def(); d != nil {
+	if d := t.Underlying().Def(); d != nil {
 		return d.Fields
 	}
 	return nil
 }
 
-// IsComposite reports whether t is a composite type with a name.
+// IsComposite reports whether t is a composite type with a name, or a domain over one.
 func (t T) IsComposite() bool {
 	d := t.Def()
 	return t.ID == Record && d != nil && d.Name != ""

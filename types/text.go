@@ -352,6 +352,7 @@ func ApplyTextMod(s string, t T, explicit bool) (string, error) {
 // modifier included. The result does not share memory with s only when it must
 // differ from it.
 func ParseText(t T, s string, opt *Options) (Datum, error) {
+	t = t.Underlying()
 	switch t.ID {
 	case Bool:
 		return box(ParseBool(s))

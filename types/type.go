@@ -106,7 +106,10 @@ func ArrayOf(elem ID) T { return T{ID: Array, Elem: elem, Mod: -1} }
 func (t T) ArrayType() T { return T{ID: Array, Elem: t.ID, Mod: t.Mod, Ref: t.Ref} }
 
 // ElemType returns the element type of an array type.
-func (t T) ElemType() T { return T{ID: t.Elem, Mod: max(t.Mod, -1), Ref: t.Ref} }
+func (t T) ElemType() T {
+	t = t.Underlying()
+	return T{ID: t.Elem, Mod: max(t.Mod, -1), Ref: t.Ref}
+}
 
 // Base returns t without its modifier.
 func (t T) Base() T { t.Mod = -1; return t }
@@ -243,7 +246,7 @@ func (t T) OID() uint32 {
 		return t.vector().oid
 	}
 	if d := t.Def(); d != nil && d.Name != "" {
-		if t.ID == Array {
+		if t.elementsOf(d) {
 			return d.ArrayOID
 		}
 		return d.OID
@@ -274,7 +277,7 @@ func (t T) TypName() string {
 		return t.vector().typname
 	}
 	if d := t.Def(); d != nil && d.Name != "" {
-		if t.ID == Array {
+		if t.elementsOf(d) {
 			return "_" + d.Name
 		}
 		return d.Name
@@ -291,11 +294,11 @@ func (t T) String() string {
 	if t.IsVector() {
 		return t.vector().name
 	}
+	if d := t.Def(); d != nil && d.Name != "" && !t.elementsOf(d) {
+		return d.defName()
+	}
 	if t.ID == Array && t.Elem != Invalid {
 		return t.ElemType().String() + "[]"
-	}
-	if d := t.Def(); d != nil && d.Name != "" {
-		return d.defName()
 	}
 	n := infos[t.ID].name
 	if t.Mod < 0 {

@@ -108,6 +108,37 @@ func New(t types.T, n int) Vector {
 
 func newCol[T Fixed](t types.T, n int) *Col[T] { return &Col[T]{Typ: t, Vals: make([]T, 0, n)} }
 
+// Retyped returns v with another type of the same kind. The values are shared.
+func Retyped(v Vector, t types.T) Vector {
+	switch c := v.(type) {
+	case *Col[bool]:
+		return retyped(c, t)
+	case *Col[int16]:
+		return retyped(c, t)
+	case *Col[int32]:
+		return retyped(c, t)
+	case *Col[int64]:
+		return retyped(c, t)
+	case *Col[float32]:
+		return retyped(c, t)
+	case *Col[float64]:
+		return retyped(c, t)
+	case *Col[types.IntervalValue]:
+		return retyped(c, t)
+	case *Col[types.UUIDValue]:
+		return retyped(c, t)
+	case *Bytes:
+		d := *c
+		d.Typ = t
+		return &d
+	}
+	return v
+}
+
+func retyped[T Fixed](c *Col[T], t types.T) Vector {
+	return &Col[T]{Typ: t, Vals: c.Vals, Null: c.Null}
+}
+
 // Const makes a vector of n copies of d.
 func Const(t types.T, d types.Datum, n int) Vector {
 	v := New(t, n)

@@ -82,9 +82,10 @@ func (c *conn) rowDescription(cols []Column, formats []int16) {
 		b = append(append(b, col.Name...), 0)
 		b = binary.BigEndian.AppendUint32(b, col.TableOID)
 		b = binary.BigEndian.AppendUint16(b, uint16(col.Attnum))
-		b = binary.BigEndian.AppendUint32(b, col.Type.OID())
+		t := col.Type.Underlying() // clients see what a domain is over
+		b = binary.BigEndian.AppendUint32(b, t.OID())
 		b = binary.BigEndian.AppendUint16(b, uint16(typlen(col)))
-		b = binary.BigEndian.AppendUint32(b, uint32(col.Type.Mod))
+		b = binary.BigEndian.AppendUint32(b, uint32(t.Mod))
 		b = binary.BigEndian.AppendUint16(b, uint16(formatAt(formats, i)))
 	}
 	binary.BigEndian.PutUint32(b[at+1:], uint32(len(b)-at-1))
@@ -137,7 +138,7 @@ func (c *conn) sendError(severity string, err error) {
 	c.send(&pgproto3.ErrorResponse{
 		Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code), Message: e.Msg,
 		Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos), Where: e.Where, SchemaName: e.Schema,
-		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint,
+		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint, DataTypeName: e.DataType,
 	})
 }
 
@@ -146,7 +147,7 @@ func (c *conn) Notice(severity string, e *pgerr.Error) {
 	c.send(&pgproto3.NoticeResponse{
 		Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code), Message: e.Msg,
 		Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos), Where: e.Where, SchemaName: e.Schema,
-		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint,
+		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint, DataTypeName: e.DataType,
 	})
 }
 
