@@ -98,6 +98,15 @@ func serverDefs() []def {
 	}
 }
 
+// addressOrNull is an address as inet; what is none is NULL.
+func addressOrNull(addr string) any {
+	d, err := types.ParseText(types.TInet, addr, nil)
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
 func fillSettings(c *Context, r *rows) {
 	if s, ok := c.Server.(SettingsSource); ok {
 		for _, x := range s.Settings() {
@@ -139,7 +148,7 @@ func fillActivity(c *Context, r *rows) {
 		if d := c.Snapshot.DatabaseNamed(x.Database); d != nil {
 			db = d.OID
 		}
-		r.add(db, x.Database, x.PID, x.UserOID, x.User, x.Application, orNull(x.ClientAddr), orNull(x.ClientPort),
+		r.add(db, x.Database, x.PID, x.UserOID, x.User, x.Application, addressOrNull(x.ClientAddr), orNull(x.ClientPort),
 			orNull(x.BackendStart), orNull(x.XactStart), orNull(x.QueryStart), orNull(x.Changed), orNull(x.WaitType),
 			orNull(x.WaitEvent), orNull(x.State), orNull(x.QueryID), x.Query, kind)
 	}

@@ -74,6 +74,9 @@ func relabels(from, to types.T) bool {
 	if textual(from.ID) && (textual(to.ID) || to.ID == types.Bpchar) || from.ID == types.Name && textual(to.ID) {
 		return true
 	}
+	if from.ID == types.Cidr && to.ID == types.Inet {
+		return true
+	}
 	oidLike := func(id types.ID) bool { return id == types.Oid || isReg(id) }
 	return oidLike(from.ID) && (oidLike(to.ID) || to.ID == types.Int8)
 }
@@ -150,7 +153,7 @@ func castKernel(from, to types.T, explicit bool) Kernel {
 			}
 			return r.putF8(f)
 		})
-	case (to.ID == types.Text || to.ID == types.Varchar && to.Mod < 0) && from.ID != types.Bool && from.ID != types.Bpchar && from.ID != types.Char:
+	case (to.ID == types.Text || to.ID == types.Varchar && to.Mod < 0) && from.ID != types.Bool && from.ID != types.Bpchar && from.ID != types.Char && from.ID != types.Inet:
 		return toText(from)
 	}
 	return rows(func(r *row) error {

@@ -47,7 +47,7 @@ func CanCast(from, to types.T, ctx CastContext) bool {
 // preferred reports whether t is the preferred type of its category.
 func preferred(t types.T) bool {
 	switch t.ID {
-	case types.Float8, types.Oid, types.Text, types.Bool, types.Timestamptz, types.Interval:
+	case types.Float8, types.Oid, types.Text, types.Bool, types.Timestamptz, types.Interval, types.Inet:
 		return true
 	}
 	return false

@@ -91,7 +91,7 @@ func rawEqual(t types.T) bool {
 	case types.Text, types.Varchar, types.Name, types.Char, types.Bytea, types.Unknown:
 		return true
 	}
-	return false
+	return t.HasCodec()
 }
 
 func bytesEqual(negate bool) Kernel {
@@ -235,6 +235,9 @@ func compareIntervals(a, b types.IntervalValue) int {
 
 // bytesComparer orders the encodings of a variable-width type.
 func bytesComparer(t types.T) func(a, b []byte) int {
+	if t.HasCodec() {
+		return func(a, b []byte) int { return types.CompareBytes(t, a, b) }
+	}
 	switch t.ID {
 	case types.Numeric:
 		return compareNumerics
@@ -255,7 +258,8 @@ func bytesComparer(t types.T) func(a, b []byte) int {
 func comparableTypes() []types.T {
 	return ts(types.TBool, types.TInt2, types.TInt4, types.TInt8, types.TFloat4, types.TFloat8, types.TNumeric,
 		types.TText, types.TBpchar, types.TChar, types.TName, types.TBytea, types.TDate, types.TTime,
-		types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSONB, types.TOid)
+		types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSONB, types.TOid,
+		types.TInet, types.TMacaddr, types.TMacaddr8)
 }
 
 // mixedPairs are the pairs that PostgreSQL compares without a cast in the tree;

@@ -30,7 +30,7 @@ func fixedFuncs() []*Func {
 		}
 	}
 	null("inet_server_addr", tText, nil)
-	null("inet_client_addr", tText, nil)
+	null("inet_client_addr", tInet, nil)
 	null("inet_server_port", tI4, nil)
 	null("inet_client_port", tI4, nil)
 	null("pg_get_partkeydef", tText, ts(tOid))

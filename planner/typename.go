@@ -72,7 +72,7 @@ func missingType(name string) error {
 		return pgerr.Unsupported("the type "+name, "Use bytea, or text.")
 	case "point", "line", "lseg", "box", "path", "polygon", "circle":
 		return pgerr.Unsupported("the type "+name, "Store the coordinates in columns of their own, or in jsonb.")
-	case "inet", "cidr", "macaddr", "macaddr8", "xml", "tsvector", "tsquery":
+	case "xml", "tsvector", "tsquery":
 		return pgerr.Unsupported("the type "+name, "Use text.")
 	}
 	return nil

@@ -46,6 +46,9 @@ func AppendBinary(dst []byte, t T, d Datum) []byte {
 
 // AppendBinaryBytes is AppendBinary for the types whose kind is KBytes.
 func AppendBinaryBytes(dst []byte, t T, b []byte) []byte {
+	if c := codecs[t.ID]; c != nil {
+		return c.binary(dst, b)
+	}
 	switch t.ID {
 	case Numeric:
 		return AppendDecimalBinary(dst, DecodeDecimal(b))
@@ -174,6 +177,9 @@ func checkBinaryInt64(t T, v int64) (Datum, error) {
 }
 
 func parseBinaryBytes(t T, b []byte) (Datum, error) {
+	if c := codecs[t.ID]; c != nil {
+		return box(c.parseBinary(b, t))
+	}
 	switch t.ID {
 	case Numeric:
 		d, err := ParseDecimalBinary(b)

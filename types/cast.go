@@ -42,6 +42,10 @@ var castTable = [numIDs]castRow{
 	JSON:         {nil, []ID{JSONB}, nil},
 	JSONB:        {nil, []ID{JSON}, []ID{Bool, Int2, Int4, Int8, Float4, Float8, Numeric}},
 	Oid:          {[]ID{Regclass, Regtype, Regproc, Regnamespace}, []ID{Int4, Int8}, nil},
+	Inet:         {nil, []ID{Cidr}, nil},
+	Cidr:         {[]ID{Inet}, nil, nil},
+	Macaddr:      {[]ID{Macaddr8}, nil, nil},
+	Macaddr8:     {[]ID{Macaddr}, nil, nil},
 	Regclass:     {[]ID{Oid}, []ID{Int4, Int8}, nil},
 	Regtype:      {[]ID{Oid}, []ID{Int4, Int8}, nil},
 	Regproc:      {[]ID{Oid}, []ID{Int4, Int8}, nil},
@@ -280,10 +284,17 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 			return "", nil
 		}
 		return string([]byte{byte(v)}), nil
-	case JSON:
+	case JSON, Inet:
 		return d, nil
 	case JSONB:
 		return box(ParseJSONB(d.(string)))
+	case Cidr:
+		v := ViewInet([]byte(d.(string)))
+		return string(AppendInet(nil, v.Masked())), nil
+	case Macaddr8:
+		return Macaddr8Of(d.(string)), nil
+	case Macaddr:
+		return box(MacaddrOf(d.(string)))
 	}
 	return castDateTime(d, from, to, opt)
 }
@@ -303,6 +314,10 @@ func castText(d Datum, from T, opt *Options) string {
 		}
 		if from.IsString() || from.ID == Unknown {
 			return v
+		}
+		if from.ID == Inet {
+			x := ViewInet([]byte(v))
+			return string(AppendInetText(nil, &x, true))
 		}
 	}
 	return string(AppendText(nil, from, d, opt))

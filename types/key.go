@@ -156,6 +156,9 @@ func appendKeyValue(dst []byte, t T, d Datum) []byte {
 }
 
 func appendKeyBytesKind(dst []byte, t T, b []byte) []byte {
+	if c := codecs[t.ID]; c != nil && c.key != nil {
+		return c.key(dst, b)
+	}
 	switch t.ID {
 	case Numeric:
 		return AppendDecimalKey(dst, DecodeDecimal(b))
@@ -247,6 +250,10 @@ func DecodeKey(t T, b []byte) (d Datum, rest []byte, ok bool) {
 		if t.IsRange() || t.IsMultirange() {
 			return nil, b, false
 		}
+		if c := codecs[t.ID]; c != nil && c.unkey != nil {
+			s, rest, ok := c.unkey(b)
+			return s, rest, ok
+		}
 		s, rest, ok := decodeEscaped(b)
 		return s, rest, ok
 	}
@@ -329,6 +336,9 @@ func CompareFloat64(a, b float64) int { return cmpInt(floatBits(a), floatBits(b)
 
 // CompareBytes orders two values of a type whose kind is KBytes.
 func CompareBytes(t T, a, b []byte) int {
+	if c := codecs[t.ID]; c != nil && !c.ordersByBytes() {
+		return c.compare(a, b)
+	}
 	switch t.ID {
 	case Numeric:
 		return DecodeDecimal(a).Cmp(DecodeDecimal(b))

@@ -353,6 +353,9 @@ func ApplyTextMod(s string, t T, explicit bool) (string, error) {
 // differ from it.
 func ParseText(t T, s string, opt *Options) (Datum, error) {
 	t = t.Underlying()
+	if c := codecs[t.ID]; c != nil {
+		return box(c.parse(s, t))
+	}
 	switch t.ID {
 	case Bool:
 		return box(ParseBool(s))
@@ -524,6 +527,9 @@ func AppendTextInt64(dst []byte, t T, v int64, opt *Options) []byte {
 
 // AppendTextBytes is AppendText for the types whose kind is KBytes; b is not kept.
 func AppendTextBytes(dst []byte, t T, b []byte, opt *Options) []byte {
+	if c := codecs[t.ID]; c != nil {
+		return c.text(dst, b)
+	}
 	switch t.ID {
 	case Numeric:
 		return AppendDecimalText(dst, DecodeDecimal(b))

@@ -54,6 +54,11 @@ const (
 	Tsmultirange
 	Tstzmultirange
 	JSONPath
+	// Types with a row in codecs.
+	Inet
+	Cidr
+	Macaddr
+	Macaddr8
 	numIDs
 )
 
@@ -94,6 +99,10 @@ var (
 	TOid         = T{ID: Oid, Mod: -1}
 	TRegclass    = T{ID: Regclass, Mod: -1}
 	TRegtype     = T{ID: Regtype, Mod: -1}
+	TInet        = T{ID: Inet, Mod: -1}
+	TCidr        = T{ID: Cidr, Mod: -1}
+	TMacaddr     = T{ID: Macaddr, Mod: -1}
+	TMacaddr8    = T{ID: Macaddr8, Mod: -1}
 	TJSONPath    = T{ID: JSONPath, Mod: -1}
 	TRecord      = T{ID: Record, Mod: -1}
 	TVoid        = T{ID: Void, Mod: -1}
@@ -233,6 +242,10 @@ var infos = [numIDs]info{
 	Nummultirange:  {"nummultirange", "nummultirange", 4532, 6151, KBytes, -1, 'R'},
 	Datemultirange: {"datemultirange", "datemultirange", 4535, 6155, KBytes, -1, 'R'},
 	Tsmultirange:   {"tsmultirange", "tsmultirange", 4533, 6152, KBytes, -1, 'R'},
+	Inet:           {"inet", "inet", 869, 1041, KBytes, -1, 'I'},
+	Cidr:           {"cidr", "cidr", 650, 651, KBytes, -1, 'I'},
+	Macaddr:        {"macaddr", "macaddr", 829, 1040, KBytes, 6, 'U'},
+	Macaddr8:       {"macaddr8", "macaddr8", 774, 775, KBytes, 8, 'U'},
 	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 }
