@@ -45,7 +45,8 @@ func basicAggs() []*AggFunc {
 		agg("avg", types.TInterval, types.TInterval, flat(intervalSum{avg: true})),
 	}
 	for _, t := range comparableTypes() {
-		if t.ID == types.Bool || t.ID == types.Bytea || t.ID == types.UUID || t.ID == types.JSONB || t.ID == types.Char || t.ID == types.Name || t.ID == types.Macaddr || t.ID == types.Macaddr8 {
+		if t.ID == types.Bool || t.ID == types.Bytea || t.ID == types.UUID || t.ID == types.JSONB || t.ID == types.Char || t.ID == types.Name || t.ID == types.Macaddr || t.ID == types.Macaddr8 ||
+			t.ID == types.Bit || t.ID == types.Varbit {
 			continue
 		}
 		out = append(out, extreme("min", t, t), extreme("max", t, t))

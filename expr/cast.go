@@ -64,7 +64,7 @@ func safeCast(from, to types.T) bool {
 // relabels reports whether the cast only changes the type's name.
 func relabels(from, to types.T) bool {
 	from, to = from.Underlying(), to.Underlying()
-	if to.Mod >= 0 && (to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Numeric) && to.Mod != from.Mod {
+	if to.Mod >= 0 && (to.ID == types.Bit || to.ID == types.Varbit || to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Numeric) && to.Mod != from.Mod {
 		return false
 	}
 	if from.SameType(to) {
@@ -75,6 +75,9 @@ func relabels(from, to types.T) bool {
 		return true
 	}
 	if from.ID == types.Cidr && to.ID == types.Inet {
+		return true
+	}
+	if to.Mod < 0 && (from.ID == types.Bit && to.ID == types.Varbit || from.ID == types.Varbit && to.ID == types.Bit) {
 		return true
 	}
 	oidLike := func(id types.ID) bool { return id == types.Oid || isReg(id) }

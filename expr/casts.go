@@ -47,7 +47,7 @@ func CanCast(from, to types.T, ctx CastContext) bool {
 // preferred reports whether t is the preferred type of its category.
 func preferred(t types.T) bool {
 	switch t.ID {
-	case types.Float8, types.Oid, types.Text, types.Bool, types.Timestamptz, types.Interval, types.Inet:
+	case types.Float8, types.Oid, types.Text, types.Bool, types.Timestamptz, types.Interval, types.Inet, types.Varbit:
 		return true
 	}
 	return false

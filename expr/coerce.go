@@ -51,7 +51,7 @@ func cannotCast(from, to types.T, ctx CastContext) error {
 func literal(k *Const, to types.T, ctx CastContext) (Expr, error) {
 	s := k.Val.(string)
 	base := to
-	lengthLater := to.Mod >= 0 && (to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Array)
+	lengthLater := to.Mod >= 0 && (to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Bit || to.ID == types.Varbit || to.ID == types.Array)
 	if lengthLater {
 		base = to.Base()
 	}

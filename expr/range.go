@@ -143,9 +143,15 @@ func rangeConstructors(t types.T) []*Func {
 		}
 		return r.putRange(x)
 	}
-	many := fn(m.TypName(), ts(t), m, func(r *row) error {
+	many := fnNulls(m.TypName(), ts(t), m, func(r *row) error {
 		var rs []types.Range
 		for k := range r.args {
+			if r.isNull(k) && len(r.args) == 1 {
+				return r.null()
+			}
+			if r.isNull(k) {
+				return pgerr.New(pgerr.NullValueNotAllowed, "multirange values cannot contain null members")
+			}
 			rs = append(rs, types.ViewRange(r.b(k)))
 		}
 		return r.putSet(types.NewRangeSet(m, rs))

@@ -12,12 +12,12 @@ type registry struct {
 // tables builds the registry at its first use; it is immutable afterwards.
 var tables = sync.OnceValue(func() *registry {
 	r := &registry{funcs: map[string][]*Func{}, ops: map[string][]*Func{}, aggs: map[string][]*AggFunc{}}
-	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps(), recordOps(), rangeOps(), pathOps(), inetOps(), macaddrOps()} {
+	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps(), recordOps(), rangeOps(), pathOps(), inetOps(), macaddrOps(), bitOps()} {
 		for _, f := range family {
 			r.ops[f.Name] = append(r.ops[f.Name], f)
 		}
 	}
-	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), jsonRecordFuncs(), systemFuncs(), enumFuncs(), rangeFuncs(), operatorFuncs(r.ops), sendFuncs(), pathFuncs(), inetFuncs(), macaddrFuncs()} {
+	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), jsonRecordFuncs(), systemFuncs(), enumFuncs(), rangeFuncs(), operatorFuncs(r.ops), sendFuncs(), pathFuncs(), inetFuncs(), macaddrFuncs(), bitFuncs()} {
 		for _, f := range family {
 			r.funcs[f.Name] = append(r.funcs[f.Name], f)
 		}
@@ -28,7 +28,7 @@ var tables = sync.OnceValue(func() *registry {
 			f.Volatility = max(f.Volatility, Stable)
 		}
 	}
-	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs(), regressionAggs(), rangeAggs()} {
+	for _, family := range [][]*AggFunc{basicAggs(), collectAggs(), orderedSetAggs(), varianceAggs(), regressionAggs(), rangeAggs(), bitStringAggs()} {
 		for _, f := range family {
 			r.aggs[f.Name] = append(r.aggs[f.Name], f)
 		}

@@ -201,7 +201,11 @@ func (b *binder) literal(l *sql.Literal, neg bool) (expr.Expr, error) {
 		b.litAt[k] = b.at(l)
 		return k, nil
 	}
-	return nil, b.unsupported(l, "the type bit", "Use bytea, or text.")
+	v, err := types.ParseBits(map[sql.LitKind]string{sql.LitBit: "b", sql.LitHex: "x"}[l.Kind] + l.Text)
+	if err != nil {
+		return nil, b.placed(err, l)
+	}
+	return &expr.Const{Val: string(types.AppendBits(nil, v)), Typ: types.TBit}, nil
 }
 
 // param binds $n.

@@ -68,8 +68,6 @@ func missingType(name string) error {
 		return pgerr.Unsupported("the type time with time zone", "Use time or timestamptz.")
 	case "money":
 		return pgerr.Unsupported("the type money", "Use numeric.")
-	case "bit", "varbit":
-		return pgerr.Unsupported("the type "+name, "Use bytea, or text.")
 	case "point", "line", "lseg", "box", "path", "polygon", "circle":
 		return pgerr.Unsupported("the type "+name, "Store the coordinates in columns of their own, or in jsonb.")
 	case "xml", "tsvector", "tsquery":
@@ -106,6 +104,17 @@ func withModifier(t types.T, n *sql.TypeName) (types.T, error) {
 			return bad("length for type %s cannot exceed 10485760", name)
 		}
 		t.Mod = mods[0] + 4
+	case types.Bit, types.Varbit:
+		if len(mods) != 1 {
+			return bad("invalid type modifier")
+		}
+		if mods[0] < 1 {
+			return bad("length for type %s must be at least 1", t.TypName())
+		}
+		if mods[0] > 83886080 {
+			return bad("length for type %s cannot exceed 83886080", t.TypName())
+		}
+		t.Mod = mods[0]
 	case types.Numeric:
 		p, s := mods[0], int32(0)
 		if len(mods) > 1 {

@@ -30,9 +30,9 @@ func AppendBinary(dst []byte, t T, d Datum) []byte {
 		}
 		return be.AppendUint64(dst, uint64(v))
 	case float32:
-		return be.AppendUint32(dst, math.Float32bits(v))
+		return AppendFloat32Binary(dst, v)
 	case float64:
-		return be.AppendUint64(dst, math.Float64bits(v))
+		return AppendFloat64Binary(dst, v)
 	case IntervalValue:
 		dst = be.AppendUint64(dst, uint64(v.Micros))
 		return be.AppendUint32(be.AppendUint32(dst, uint32(v.Days)), uint32(v.Months))
@@ -42,6 +42,25 @@ func AppendBinary(dst []byte, t T, d Datum) []byte {
 		return AppendBinaryBytes(dst, t, []byte(v))
 	}
 	return dst
+}
+
+// AppendFloat64Binary appends eight bytes; of all NaNs clients see the one that
+// PostgreSQL makes.
+func AppendFloat64Binary(dst []byte, v float64) []byte {
+	b := math.Float64bits(v)
+	if v != v {
+		b = 0x7ff8000000000000
+	}
+	return binary.BigEndian.AppendUint64(dst, b)
+}
+
+// AppendFloat32Binary appends four bytes, of NaNs like AppendFloat64Binary.
+func AppendFloat32Binary(dst []byte, v float32) []byte {
+	b := math.Float32bits(v)
+	if v != v {
+		b = 0x7fc00000
+	}
+	return binary.BigEndian.AppendUint32(dst, b)
 }
 
 // AppendBinaryBytes is AppendBinary for the types whose kind is KBytes.

@@ -24,8 +24,8 @@ type castRow struct{ implicit, assignment, explicit []ID }
 var castTable = [numIDs]castRow{
 	Bool:         {nil, []ID{Text, Varchar, Bpchar}, []ID{Int4}},
 	Int2:         {[]ID{Int4, Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, nil, nil},
-	Int4:         {[]ID{Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2}, []ID{Bool, Char}},
-	Int8:         {[]ID{Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Int4}, nil},
+	Int4:         {[]ID{Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2}, []ID{Bool, Char, Bit}},
+	Int8:         {[]ID{Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Int4}, []ID{Bit}},
 	Float4:       {[]ID{Float8}, []ID{Int2, Int4, Int8, Numeric}, nil},
 	Float8:       {nil, []ID{Int2, Int4, Int8, Float4, Numeric}, nil},
 	Numeric:      {[]ID{Float4, Float8}, []ID{Int2, Int4, Int8}, nil},
@@ -42,6 +42,8 @@ var castTable = [numIDs]castRow{
 	JSON:         {nil, []ID{JSONB}, nil},
 	JSONB:        {nil, []ID{JSON}, []ID{Bool, Int2, Int4, Int8, Float4, Float8, Numeric}},
 	Oid:          {[]ID{Regclass, Regtype, Regproc, Regnamespace}, []ID{Int4, Int8}, nil},
+	Bit:          {[]ID{Varbit}, nil, []ID{Int4, Int8}},
+	Varbit:       {[]ID{Bit}, nil, nil},
 	Inet:         {nil, []ID{Cidr}, nil},
 	Cidr:         {[]ID{Inet}, nil, nil},
 	Macaddr:      {[]ID{Macaddr8}, nil, nil},
@@ -202,6 +204,12 @@ func ApplyMod(d Datum, t T, explicit bool) (Datum, error) {
 		return DecimalDatum(v), nil
 	case Varchar, Bpchar:
 		return box(ApplyTextMod(d.(string), t, explicit))
+	case Bit, Varbit:
+		v, err := fitBits(ViewBits([]byte(d.(string))), t, explicit)
+		if err != nil {
+			return nil, err
+		}
+		return string(AppendBits(nil, v)), nil
 	case Time, Timestamp, Timestamptz:
 		return RoundMicros(d.(int64), int(t.Mod)), nil
 	case Interval:
@@ -268,7 +276,21 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 	}
 	switch to.ID {
 	case Int2, Int4, Int8:
+		if from.ID == Bit {
+			v, err := ViewBits([]byte(d.(string))).Int(8 * int(to.Size()))
+			if err == nil && to.ID == Int4 {
+				return int32(v), nil
+			}
+			return box(v, err)
+		}
 		return castToInt(d, from, to)
+	case Varbit:
+		return d, nil
+	case Bit:
+		if v, ok := asInt64(d); ok {
+			return string(AppendBits(nil, IntToBits(v, max(int(to.Mod), 1)))), nil
+		}
+		return d, nil
 	case Float4, Float8, Numeric:
 		return castToReal(d, from, to)
 	case Bool:

@@ -22,6 +22,8 @@ var codecs = [numIDs]*codec{
 	Cidr:     {parse: func(s string, _ T) (string, error) { return parseInet(s, true) }, text: appendCidrText, parseBinary: parseInetBinary, binary: appendCidrBinary},
 	Macaddr:  {parse: parseMacaddr, text: appendMacaddr, parseBinary: parseMacaddrBinary, binary: appendRaw},
 	Macaddr8: {parse: parseMacaddr8, text: appendMacaddr, parseBinary: parseMacaddr8Binary, binary: appendRaw},
+	Bit:      {parse: parseBits, text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
+	Varbit:   {parse: parseBits, text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
 }
 
 func appendRaw(dst, b []byte) []byte { return append(dst, b...) }

@@ -59,6 +59,8 @@ const (
 	Cidr
 	Macaddr
 	Macaddr8
+	Bit
+	Varbit
 	numIDs
 )
 
@@ -103,6 +105,8 @@ var (
 	TCidr        = T{ID: Cidr, Mod: -1}
 	TMacaddr     = T{ID: Macaddr, Mod: -1}
 	TMacaddr8    = T{ID: Macaddr8, Mod: -1}
+	TBit         = T{ID: Bit, Mod: -1}
+	TVarbit      = T{ID: Varbit, Mod: -1}
 	TJSONPath    = T{ID: JSONPath, Mod: -1}
 	TRecord      = T{ID: Record, Mod: -1}
 	TVoid        = T{ID: Void, Mod: -1}
@@ -246,6 +250,8 @@ var infos = [numIDs]info{
 	Cidr:           {"cidr", "cidr", 650, 651, KBytes, -1, 'I'},
 	Macaddr:        {"macaddr", "macaddr", 829, 1040, KBytes, 6, 'U'},
 	Macaddr8:       {"macaddr8", "macaddr8", 774, 775, KBytes, 8, 'U'},
+	Bit:            {"bit", "bit", 1560, 1561, KBytes, -1, 'V'},
+	Varbit:         {"bit varying", "varbit", 1562, 1563, KBytes, -1, 'V'},
 	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 }
@@ -323,6 +329,8 @@ func (t T) String() string {
 		return fmt.Sprintf("numeric(%d,%d)", p, s)
 	case Varchar, Bpchar:
 		return fmt.Sprintf("%s(%d)", n, t.Mod-4)
+	case Bit, Varbit:
+		return fmt.Sprintf("%s(%d)", n, t.Mod)
 	case Time:
 		return fmt.Sprintf("time(%d) without time zone", t.Mod)
 	case Timestamp:

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"math"
 	"strconv"
 
 	"github.com/streamdb/streamdb/types"
@@ -188,11 +187,11 @@ func binOid(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
 }
 
 func binFloat4(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
-	return binary.BigEndian.AppendUint32(dst, math.Float32bits(v.(*vec.Col[float32]).Vals[i]))
+	return types.AppendFloat32Binary(dst, v.(*vec.Col[float32]).Vals[i])
 }
 
 func binFloat8(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
-	return binary.BigEndian.AppendUint64(dst, math.Float64bits(v.(*vec.Col[float64]).Vals[i]))
+	return types.AppendFloat64Binary(dst, v.(*vec.Col[float64]).Vals[i])
 }
 
 func binJSONB(dst []byte, v vec.Vector, i int, _ *types.Options) []byte {
