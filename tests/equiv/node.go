@@ -19,6 +19,8 @@ const (
 	kDate
 	kTime
 	kJSON
+	kInet
+	kBits
 	kOther // arrays and intervals: shown, never computed with
 	kQuery
 	kFrom
@@ -28,6 +30,7 @@ const (
 var sqlTypes = map[kind]string{
 	kInt: "int", kBig: "bigint", kNum: "numeric(8,2)", kFloat: "float8", kText: "text",
 	kBool: "bool", kDate: "date", kTime: "timestamp", kJSON: "jsonb",
+	kInet: "inet", kBits: "varbit",
 }
 
 // hole marks the places of a format where the parts go; at stands for an @ of the
