@@ -36,6 +36,14 @@ func extremes(t types.T) []string {
 		return []string{"0", "-1 day", "178000000 years", "1 mon 2 days 03:04:05", "-2147483648 days"}
 	case types.UUID:
 		return []string{"00000000-0000-0000-0000-000000000000"}
+	case types.Inet:
+		return []string{"0.0.0.0/0", "10.1.2.3/8", "255.255.255.255", "::/0", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"}
+	case types.Cidr:
+		return []string{"0/0", "10/8", "255.255.255.255/32", "::/0"}
+	case types.Macaddr, types.Macaddr8:
+		return []string{"00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"}
+	case types.Bit, types.Varbit:
+		return []string{"", "0", "1", "10110", "000000001", "11111111111111111111111111111111111"}
 	case types.JSON, types.JSONB:
 		return []string{"null", "1", `"x"`, "[]", `[1,{"a":null}]`, `{"a":{"b":[2]},"c":"d"}`}
 	case types.Bytea:
