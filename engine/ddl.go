@@ -697,22 +697,6 @@ func forgetDefaults(snap *catalog.Snapshot, gone []catalog.Object) []catalog.Cha
 	return out
 }
 
-// cascadeNotice tells which objects went that the statement did not name.
-func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool, also []string) {
-	for _, o := range order {
-		if !named[o.Header().OID] && !partOf(o, order) {
-			also = append(also, catalog.Described(o))
-		}
-	}
-	switch len(also) {
-	case 0:
-	case 1:
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s", also[0]))
-	default:
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(also)))
-	}
-}
-
 func listed(oids []uint32) map[uint32]bool {
 	m := map[uint32]bool{}
 	for _, o := range oids {

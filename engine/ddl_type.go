@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"context"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -76,55 +74,4 @@ func (s *Session) typeTarget(snap *catalog.Snapshot, n sql.Name) (catalog.Object
 		full = n.Schema + "." + n.Name
 	}
 	return nil, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", full)
-}
-
-// dropTypedColumns drops the columns of tables whose types go with the objects, and
-// tells which.
-func (s *Session) dropTypedColumns(ctx context.Context, snap *catalog.Snapshot, oids []uint32) ([]string, error) {
-	order := snap.DropOrder(oids...)
-	types := listed(oids)
-	for range order { // types over types that go
-		for _, o := range order {
-			if o.Kind() == catalog.KindType && slices.ContainsFunc(o.Dependencies(), func(d uint32) bool { return types[d] }) {
-				types[o.Header().OID] = true
-			}
-		}
-	}
-	var columns []string
-	for _, o := range order {
-		t, ok := o.(*catalog.Table)
-		if !ok || types[t.OID] {
-			continue
-		}
-		var actions []sql.AlterAction
-		for _, c := range t.Columns {
-			if slices.ContainsFunc(catalog.TypeOIDs(c.Type), func(oid uint32) bool { return types[oid] }) {
-				actions = append(actions, sql.AlterAction{At: sql.At{Pos: sql.NoPos}, Kind: sql.AlterDropColumn, Column: c.Name, Cascade: true})
-				columns = append(columns, "column "+c.Name+" of table "+t.Name)
-			}
-		}
-		if len(actions) == 0 {
-			continue
-		}
-		pl := &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr}
-		now, ok := pl.Cat.ByOID(t.OID).(*catalog.Table)
-		if !ok {
-			continue
-		}
-		if err := s.alterTable(ctx, pl, now, actions); err != nil {
-			return nil, err
-		}
-	}
-	return columns, nil
-}
-
-// cascadesToTable refuses what would drop a column of a source because its type goes.
-func cascadesToTable(order []catalog.Object, named map[uint32]bool) error {
-	for _, o := range order {
-		k := o.Kind()
-		if !named[o.Header().OID] && (k == catalog.KindTable || k == catalog.KindSource) {
-			return pgerr.Unsupported("dropping the columns of "+k.String()+" "+o.Header().Name+" together with their type", "Drop the "+k.String()+" first.")
-		}
-	}
-	return nil
 }
