@@ -54,7 +54,7 @@ func (s *Session) dropTypedColumns(ctx context.Context, snap *catalog.Snapshot, 
 		if len(actions) == 0 {
 			continue
 		}
-		pl := &planner.Planner{Cat: s.eng.cat.Current(), Session: &s.expr}
+		pl := &planner.Planner{Cat: s.snapshot(), Session: &s.expr}
 		now, ok := pl.Cat.ByOID(t.OID).(*catalog.Table)
 		if !ok {
 			continue

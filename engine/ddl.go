@@ -626,7 +626,7 @@ func (s *Session) drop(ctx context.Context, st *sql.Drop) error {
 		if err != nil {
 			return err
 		}
-		return s.dropObjects(s.eng.cat.Current(), oids, named, true, columns...)
+		return s.dropObjects(s.snapshot(), oids, named, true, columns...)
 	}
 	return s.dropObjects(snap, oids, named, st.Cascade)
 }

@@ -28,7 +28,7 @@ func (s *Session) createDomain(pl *planner.Planner, st *sql.CreateDomain) error 
 	}
 	s.furnish(t)
 	t.Ref = rand.Uint64() | 1
-	s.eng.cat.Assign(t)
+	s.number(t)
 	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t})
 }
 
@@ -111,7 +111,7 @@ func (s *Session) alterDomain(ctx context.Context, pl *planner.Planner, old *cat
 		if err := pl.AddDomainCheck(t, a.Constraint); err != nil {
 			return err
 		}
-		s.eng.cat.Assign(t)
+		s.number(t)
 		if k := t.Checks[len(t.Checks)-1]; !k.NotValid {
 			return s.tightenDomain(ctx, old, t, &k)
 		}
@@ -142,7 +142,7 @@ func (s *Session) replaceDomain(t *catalog.Type, uses []domainUse) error {
 	changes := []catalog.Change{{Replace: t}}
 	var last uint32
 	for _, u := range uses {
-		o, ok := s.eng.cat.Current().ByOID(u.rel.Header().OID).(*catalog.Table)
+		o, ok := s.snapshot().ByOID(u.rel.Header().OID).(*catalog.Table)
 		if !ok || o.OID == last {
 			continue
 		}
@@ -190,7 +190,7 @@ func (s *Session) tightenDomain(ctx context.Context, old, t *catalog.Type, check
 
 // domainInUse refuses changes of what running queries hold values against.
 func (s *Session) domainInUse(t *catalog.Type) error {
-	snap := s.eng.cat.Current()
+	snap := s.snapshot()
 	seen := map[uint32]bool{}
 	var visit func(oid uint32) error
 	visit = func(oid uint32) error {
@@ -226,7 +226,7 @@ type domainUse struct {
 // of a domain.
 func (s *Session) domainColumns(t *catalog.Type) []domainUse {
 	var out []domainUse
-	s.eng.cat.Current().Objects(func(o catalog.Object) {
+	s.snapshot().Objects(func(o catalog.Object) {
 		r, ok := o.(catalog.Relation)
 		if k := o.Kind(); !ok || k != catalog.KindTable && k != catalog.KindMatView {
 			return
