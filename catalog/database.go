@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"slices"
+
+	"github.com/streamdb/streamdb/pgerr"
 )
 
 // The databases that every server has from the start. PostgreSQL's postgres has
@@ -202,4 +204,11 @@ func (s *Snapshot) usesElsewhere(role uint32) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// CrossDatabase is the error of a name, as it is to be shown, of something in another
+// database than the session's.
+func CrossDatabase(name string) *pgerr.Error {
+	return pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: %s", name).
+		WithHint("Connect to that database.")
 }

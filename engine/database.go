@@ -84,7 +84,7 @@ func (s *Session) within(st *statement) error {
 		if n.Of == sql.FarObject {
 			text = "\"" + text + "\""
 		}
-		err := pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: %s", text)
+		err := catalog.CrossDatabase(text)
 		if n.Of != sql.FarType && placed(st.Stmt, n) {
 			err = err.At(sql.PosToChar(st.whole, int(n.Pos)))
 		}

@@ -237,7 +237,7 @@ func (s *Session) resolveReg(t types.T, name string) (int64, error) {
 			return int64(oid), nil
 		}
 		if parts, ok := splitName(name); ok && len(parts) > 2 && parts[0] != s.database {
-			return 0, pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: \"%s\"", strings.Join(parts, "."))
+			return 0, catalog.CrossDatabase(`"` + strings.Join(parts, ".") + `"`)
 		}
 		return 0, undefined("relation", name)
 	case types.Regnamespace:

@@ -224,7 +224,7 @@ func withTableOID(n *plan.Scan, it *rangeItem) plan.Node {
 // relation looks up a readable relation.
 func (b *binder) relation(name sql.Name, at sql.Node) (catalog.Relation, error) {
 	if name.Catalog != "" && b.p.Session != nil && name.Catalog != b.p.Session.Database {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "cross-database references are not implemented: \"%s.%s.%s\"", name.Catalog, name.Schema, name.Name).At(b.at(at))
+		return nil, catalog.CrossDatabase(`"` + name.Catalog + "." + name.Schema + "." + name.Name + `"`).At(b.at(at))
 	}
 	if b.p.Cat.Schema(name.Schema) != nil {
 		if err := b.mayUse(name.Schema); err != nil {
