@@ -52,10 +52,7 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	if err != nil {
 		return nil, regexError(err)
 	}
-	if !t.lazy {
-		re.Longest()
-	}
-	return newRegex(re, body), nil
+	return newRegex(re, body, !t.lazy), nil
 }
 
 func isLetters(s string) bool {

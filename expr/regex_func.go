@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,11 +10,13 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-// regexCache remembers compiled expressions of one kernel.
+// regexCache remembers compiled expressions of one kernel, and has its scratch
+// memory.
 type regexCache struct {
 	m              map[string]*regex
 	pattern, flags string // of last
 	last           *regex
+	groups         types.ArrayBuilder
 }
 
 func (c *regexCache) get(pattern, flags string) (*regex, error) {
@@ -199,7 +202,8 @@ func replaceMatches(re *regex, out []byte, s, repl string, n, only int) []byte {
 
 // findAll finds up to n matches (all if n is negative). Go passes over an empty
 // match right behind another match, which PostgreSQL counts; it is put in where
-// the expression does not depend on what stands before.
+// the expression does not depend on what stands before. The result is borrowed
+// until the next call.
 func findAll(re *regex, s string, n int) [][]int {
 	found := re.FindAllStringSubmatchIndex(s, n)
 	if n == 1 || !re.MatchString("") || strings.ContainsAny(re.String(), "^\\") {
@@ -212,6 +216,7 @@ func findAll(re *regex, s string, n int) [][]int {
 			continue
 		}
 		if e := re.FindStringSubmatchIndex(s[m[1]:]); e != nil && e[0] == 0 && e[1] == 0 {
+			e = slices.Clone(e)
 			for k := range e {
 				if e[k] >= 0 {
 					e[k] += m[1]
@@ -254,19 +259,19 @@ func expand(out []byte, repl, s string, m []int) []byte {
 	return out
 }
 
-func groups(s string, m []int) types.Datum {
+// addGroups makes b the groups of a match in s, or the match if it has none.
+func addGroups(b *types.ArrayBuilder, s string, m []int) {
+	b.Reset()
 	if len(m) == 2 {
-		return types.ArrayDatum([]types.Datum{s[m[0]:m[1]]})
+		b.AddString(s[m[0]:m[1]])
 	}
-	var out []types.Datum
 	for k := 2; k < len(m); k += 2 {
 		if m[k] < 0 {
-			out = append(out, nil)
+			b.AddNull()
 		} else {
-			out = append(out, s[m[k]:m[k+1]])
+			b.AddString(s[m[k]:m[k+1]])
 		}
 	}
-	return types.ArrayDatum(out)
 }
 
 func regexpMatch(r *row, c *regexCache) error {
@@ -282,13 +287,17 @@ func regexpMatch(r *row, c *regexCache) error {
 	if m == nil {
 		return r.null()
 	}
-	return r.put(groups(r.s(0), m))
+	addGroups(&c.groups, r.s(0), m)
+	d := r.dst.(*vec.Bytes)
+	d.Data = c.groups.Append(d.Data)
+	d.Finish()
+	return nil
 }
 
 func splitRegex(re *regex, s string) []types.Datum {
 	var out []types.Datum
 	last := 0
-	for _, m := range re.FindAllStringIndex(s, -1) {
+	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
 		if m[1] == m[0] && (m[0] == 0 && m[1] == 0 || m[0] >= len(s)) {
 			continue
 		}
@@ -446,8 +455,10 @@ func regexpMatches(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
 	if global {
 		n = -1
 	}
+	var b types.ArrayBuilder
 	for _, m := range findAll(re, r.s(0), n) {
-		dst[0].AppendDatum(groups(r.s(0), m))
+		addGroups(&b, r.s(0), m)
+		dst[0].AppendDatum(string(b.Append(nil)))
 	}
 	return nil
 }

@@ -1,35 +1,24 @@
 package expr
 
 import (
-	"bytes"
-	"regexp"
 	"regexp/syntax"
-	"strings"
+	"unicode/utf8"
 )
 
-// regex is a compiled expression that knows a text which every match contains:
-// where that is not, there is no match, and looking for it is far cheaper than
-// matching.
-type regex struct {
-	*regexp.Regexp
-	need string
-}
-
-func newRegex(re *regexp.Regexp, body string) *regex {
-	x := &regex{Regexp: re}
-	if tree, err := syntax.Parse(body, syntax.Perl); err == nil {
-		x.need = neededLiteral(tree)
-	}
-	return x
+// needed is a text that every match of an expression contains, and how many bytes
+// of the match stand before its first occurrence at most (-1: no bound).
+type needed struct {
+	text   string
+	before int
 }
 
 // neededLiteral returns the longest text that is known to be in every match of an
-// expression.
-func neededLiteral(re *syntax.Regexp) string {
+// expression, or an empty one.
+func neededLiteral(re *syntax.Regexp) needed {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase == 0 {
-			return string(re.Rune)
+			return needed{text: string(re.Rune)}
 		}
 	case syntax.OpCapture, syntax.OpPlus:
 		return neededLiteral(re.Sub[0])
@@ -38,38 +27,57 @@ func neededLiteral(re *syntax.Regexp) string {
 			return neededLiteral(re.Sub[0])
 		}
 	case syntax.OpConcat:
-		best := ""
+		best, before := needed{}, 0
 		for _, sub := range re.Sub {
-			if s := neededLiteral(sub); len(s) > len(best) {
-				best = s
+			if s := neededLiteral(sub); len(s.text) > len(best.text) {
+				best = needed{s.text, sumLength(before, s.before)}
 			}
+			before = sumLength(before, maxLength(sub))
 		}
 		return best
 	}
-	return ""
+	return needed{}
 }
 
-func (x *regex) Match(b []byte) bool {
-	return (x.need == "" || bytes.Contains(b, []byte(x.need))) && x.Regexp.Match(b)
-}
-
-func (x *regex) FindStringSubmatchIndex(s string) []int {
-	if !strings.Contains(s, x.need) {
-		return nil
+// maxLength returns how many bytes a match of an expression has at most, or -1.
+func maxLength(re *syntax.Regexp) int {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return 0
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase != 0 {
+			return utf8.UTFMax * len(re.Rune)
+		}
+		return len(string(re.Rune))
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return utf8.UTFMax
+	case syntax.OpCapture, syntax.OpQuest:
+		return maxLength(re.Sub[0])
+	case syntax.OpConcat:
+		n := 0
+		for _, sub := range re.Sub {
+			n = sumLength(n, maxLength(sub))
+		}
+		return n
+	case syntax.OpAlternate:
+		n := 0
+		for _, sub := range re.Sub {
+			k := maxLength(sub)
+			if k < 0 {
+				return -1
+			}
+			n = max(n, k)
+		}
+		return n
 	}
-	return x.Regexp.FindStringSubmatchIndex(s)
+	return -1
 }
 
-func (x *regex) FindAllStringSubmatchIndex(s string, n int) [][]int {
-	if !strings.Contains(s, x.need) {
-		return nil
+// sumLength adds two lengths of which -1 has no bound.
+func sumLength(a, b int) int {
+	if a < 0 || b < 0 {
+		return -1
 	}
-	return x.Regexp.FindAllStringSubmatchIndex(s, n)
-}
-
-func (x *regex) FindAllStringIndex(s string, n int) [][]int {
-	if !strings.Contains(s, x.need) {
-		return nil
-	}
-	return x.Regexp.FindAllStringIndex(s, n)
+	return a + b
 }

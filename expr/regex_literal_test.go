@@ -19,8 +19,8 @@ func TestNeededLiteral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if re.need != c.need {
-			t.Errorf("%s: %q, want %q", c.pattern, re.need, c.need)
+		if re.need.text != c.need {
+			t.Errorf("%s: %q, want %q", c.pattern, re.need.text, c.need)
 		}
 	}
 }

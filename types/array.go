@@ -148,6 +148,12 @@ func (b *ArrayBuilder) Add(elem []byte) {
 	b.ends = binary.LittleEndian.AppendUint32(b.ends, uint32(len(b.data)))
 }
 
+// AddString adds an element of a type that is kept as its bytes.
+func (b *ArrayBuilder) AddString(elem string) {
+	b.data = append(b.data, elem...)
+	b.ends = binary.LittleEndian.AppendUint32(b.ends, uint32(len(b.data)))
+}
+
 // AddNull adds a NULL.
 func (b *ArrayBuilder) AddNull() {
 	b.ends = binary.LittleEndian.AppendUint32(b.ends, uint32(len(b.data))|elemNull)
