@@ -176,7 +176,7 @@ func facetsOf(t types.T) (f facets) {
 		}
 	case types.Date:
 		f.datetime = 0
-	case types.Time, types.Timestamp, types.Timestamptz, types.Interval:
+	case types.Time, types.Timetz, types.Timestamp, types.Timestamptz, types.Interval:
 		f.datetime = 6
 		if t.ID != types.Interval && t.Mod >= 0 {
 			f.datetime = t.Mod

@@ -90,6 +90,9 @@ func (r *frame) rangeBound(off expr.Expr, kind plan.BoundKind, ts []types.T) (*e
 		name = "-"
 	}
 	fn, err := expr.ResolveOp(name, key.Type(), off.Type())
+	if key.Type().ID == types.Timetz {
+		fn = expr.TimetzShift(name)
+	}
 	if err != nil {
 		return nil, err
 	}

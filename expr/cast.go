@@ -33,6 +33,9 @@ func castIsStable(from, to types.T) bool {
 	if timed(a) || timed(b) {
 		return !(a == types.Oid || b == types.Oid || isInt(a) || isInt(b))
 	}
+	if a == types.Time && b == types.Timetz {
+		return true // by the zone and the day
+	}
 	if isString(types.T{ID: b}) && (a == types.Date || a == types.Timestamp || a == types.Interval) {
 		return true // by DateStyle and IntervalStyle
 	}

@@ -36,6 +36,9 @@ func Coerce(e Expr, to types.T, ctx CastContext) (Expr, error) {
 	if !CanCast(from, to, ctx) {
 		return nil, cannotCast(from, to, ctx)
 	}
+	if to.Underlying().ID == types.Timetz && to.Ref == 0 && (from.ID == types.Time || isString(from)) {
+		return toTimetz(e, to)
+	}
 	return &Cast{Arg: e, To: to, Explicit: ctx == Explicit}, nil
 }
 
@@ -75,6 +78,10 @@ func literal(k *Const, to types.T, ctx CastContext) (Expr, error) {
 func plainDate(s string, t types.T) bool {
 	switch t.ID {
 	case types.Time:
+	case types.Timetz: // begins with the time and has an offset
+		if len(s) < 6 || s[2] != ':' || strings.LastIndexAny(s, "+-") < 0 || strings.IndexByte(s, ' ') >= 0 {
+			return false
+		}
 	case types.Date, types.Timestamp, types.Timestamptz:
 		if len(s) < 8 || s[4] != '-' {
 			return false
@@ -106,7 +113,7 @@ func sessionText(t types.T) bool {
 		id = types.T{ID: id}.RangeSub().ID
 	}
 	switch id {
-	case types.Timestamptz, types.Timestamp, types.Date, types.Time, types.Interval,
+	case types.Timestamptz, types.Timestamp, types.Date, types.Time, types.Timetz, types.Interval,
 		types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
 		return true
 	}

@@ -78,7 +78,11 @@ func (i *pathItem) json(dst []byte) []byte {
 		}
 	}
 	if i.kind == pathDatetime {
-		return appendJSON(dst, i.typ, i.when, &types.Options{})
+		dst = appendJSON(dst, i.typ, i.when, &types.Options{})
+		if n := len(dst); i.typ.ID == types.Timetz && (dst[n-4] == '+' || dst[n-4] == '-') { // minutes too
+			dst = append(dst[:n-1], `:00"`...)
+		}
+		return dst
 	}
 	return append(dst, i.raw...)
 }

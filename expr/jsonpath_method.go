@@ -106,7 +106,7 @@ var (
 		typ types.T
 	}{
 		{regexp.MustCompile(`^` + pathDate + `$`), types.TDate},
-		{regexp.MustCompile(`^` + pathClock + pathZone + `$`), types.TTime},
+		{regexp.MustCompile(`^` + pathClock + pathZone + `$`), types.TTimetz},
 		{regexp.MustCompile(`^` + pathClock + `$`), types.TTime},
 		{regexp.MustCompile(`^` + pathDate + `[ T]` + pathClock + pathZone + `$`), types.TTimestamptz},
 		{regexp.MustCompile(`^` + pathDate + `[ T]` + pathClock + `$`), types.TTimestamp},
@@ -115,12 +115,9 @@ var (
 
 // readPathTime reads a date or time in ISO 8601, which says by its parts what it is.
 func readPathTime(s string) (pathItem, error) {
-	for k, f := range pathTimeForms {
+	for _, f := range pathTimeForms {
 		if !f.re.MatchString(s) {
 			continue
-		}
-		if k == 1 {
-			break // time with time zone, which there is not
 		}
 		d, err := types.ParseText(f.typ, s, &types.Options{})
 		if err != nil {
@@ -137,9 +134,6 @@ func readPathTime(s string) (pathItem, error) {
 		}
 		return i, nil
 	}
-	if pathTimeForms[1].re.MatchString(s) {
-		return pathItem{}, pgerr.Unsupported("a time with time zone in .datetime()", "Use timestamps with time zone.")
-	}
 	return pathItem{}, pgerr.New("22031", "datetime format is not recognized: \"%s\"", s).
 		WithHint("Use a datetime template argument to specify the input data format.")
 }
@@ -147,40 +141,31 @@ func readPathTime(s string) (pathItem, error) {
 // compareTimes compares dates and times; ok is false for a time of day and a day.
 // Those with and without a zone are compared by the functions called …_tz only.
 func (e *pathEval) compareTimes(a, b pathItem) (d int, ok bool) {
-	if (a.typ.ID == types.Time) != (b.typ.ID == types.Time) {
+	clock := func(t types.T) bool { return t.ID == types.Time || t.ID == types.Timetz }
+	if clock(a.typ) != clock(b.typ) {
 		return 0, false
 	}
-	if a.typ.ID == types.Time {
-		return cmpInt64(a.when.(int64), b.when.(int64)), true
+	common, zone := types.TTimestamp, types.TTimestamptz
+	if clock(a.typ) {
+		common, zone = types.TTime, types.TTimetz
 	}
-	zoned := a.typ.ID == types.Timestamptz || b.typ.ID == types.Timestamptz
-	if a.typ.ID != b.typ.ID && zoned && !e.zoned {
-		from, to := a.typ, types.TTimestamptz
-		if a.typ.ID == types.Timestamptz {
+	zoned := a.typ == zone || b.typ == zone
+	if a.typ != b.typ && zoned && !e.zoned {
+		from, to := a.typ, zone
+		if a.typ == zone {
 			from = b.typ
 		}
 		e.fatal = pgerr.New(pgerr.FeatureNotSupported, "cannot convert value from %s to %s without time zone usage", from.TypName(), to.TypName()).
 			WithHint("Use *_tz() function for time zone support.")
 		return 0, false
 	}
-	common := types.TTimestamp
 	if zoned {
-		common = types.TTimestamptz
+		common = zone
 	}
 	x, err1 := castDatum(a.when, a.typ, common, false, e.zone)
 	y, err2 := castDatum(b.when, b.typ, common, false, e.zone)
 	if err1 != nil || err2 != nil {
 		return 0, false
 	}
-	return cmpInt64(x.(int64), y.(int64)), true
-}
-
-func cmpInt64(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return types.Compare(common, x, y), true
 }

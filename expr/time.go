@@ -368,6 +368,11 @@ func overlaps(r *row, t types.T) error {
 			return err
 		}
 	}
+	return overlapping(r, v, ok)
+}
+
+// overlapping tells whether [v0, v1) and [v2, v3) overlap, where ok false stands for NULL.
+func overlapping(r *row, v [4]int64, ok [4]bool) error {
 	for k := 0; k < 4; k += 2 { // order each range, a NULL end last
 		switch {
 		case !ok[k] && !ok[k+1]:

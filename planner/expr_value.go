@@ -368,7 +368,7 @@ func (b *binder) sqlValue(e *sql.SQLValue) (expr.Expr, error) {
 	case "localtime":
 		return now(types.TTime)
 	case "current_time":
-		return nil, b.unsupported(e, "the type time with time zone", "Use LOCALTIME or CURRENT_TIMESTAMP.")
+		return now(types.TTimetz)
 	case "current_catalog":
 		return b.call("current_database", e)
 	case "current_role", "user":

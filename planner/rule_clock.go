@@ -174,6 +174,9 @@ func (t *clockTerms) term(e expr.Expr) expr.Expr {
 		if len(c.Args) == 0 {
 			return t.add(e)
 		}
+		if offset, at := expr.AtZone(c); offset != nil {
+			return at(expr.Rewrite(offset, t.term))
+		}
 		return t.age(c)
 	}
 	parts := expr.Children(e)

@@ -64,8 +64,6 @@ func arrayIf(t types.T, n *sql.TypeName) (types.T, error) {
 // missingType explains PostgreSQL's types that there are not.
 func missingType(name string) error {
 	switch name {
-	case "timetz":
-		return pgerr.Unsupported("the type time with time zone", "Use time or timestamptz.")
 	case "money":
 		return pgerr.Unsupported("the type money", "Use numeric.")
 	case "point", "line", "lseg", "box", "path", "polygon", "circle":
@@ -130,7 +128,7 @@ func withModifier(t types.T, n *sql.TypeName) (types.T, error) {
 			return bad("invalid NUMERIC type modifier")
 		}
 		t = types.NumericOf(int(p), int(s))
-	case types.Time, types.Timestamp, types.Timestamptz:
+	case types.Time, types.Timetz, types.Timestamp, types.Timestamptz:
 		t.Mod = min(max(mods[0], 0), 6)
 	default:
 		return types.T{}, pgerr.New(pgerr.SyntaxError, "type modifier is not allowed for type \"%s\"", n.Name)

@@ -35,9 +35,10 @@ var castTable = [numIDs]castRow{
 	Char:         {[]ID{Text}, []ID{Varchar, Bpchar}, []ID{Int4}},
 	Name:         {[]ID{Text}, []ID{Varchar, Bpchar}, nil},
 	Date:         {[]ID{Timestamp, Timestamptz}, nil, nil},
-	Time:         {[]ID{Interval}, nil, nil},
+	Time:         {[]ID{Interval, Timetz}, nil, nil},
+	Timetz:       {nil, []ID{Time}, nil},
 	Timestamp:    {[]ID{Timestamptz}, []ID{Date, Time}, nil},
-	Timestamptz:  {nil, []ID{Date, Time, Timestamp}, nil},
+	Timestamptz:  {nil, []ID{Date, Time, Timestamp, Timetz}, nil},
 	Interval:     {nil, []ID{Time}, nil},
 	JSON:         {nil, []ID{JSONB}, nil},
 	JSONB:        {nil, []ID{JSON}, []ID{Bool, Int2, Int4, Int8, Float4, Float8, Numeric}},
@@ -212,6 +213,8 @@ func ApplyMod(d Datum, t T, explicit bool) (Datum, error) {
 		return string(AppendBits(nil, v)), nil
 	case Time, Timestamp, Timestamptz:
 		return RoundMicros(d.(int64), int(t.Mod)), nil
+	case Timetz:
+		return timetzDatum(ViewTimetz([]byte(d.(string))).Round(int(t.Mod))), nil
 	case Interval:
 		return RestrictInterval(d.(IntervalValue), t.Mod), nil
 	case Array:
@@ -484,6 +487,8 @@ func castToOid(d Datum) (Datum, error) {
 
 func castDateTime(d Datum, from, to T, opt *Options) (Datum, error) {
 	switch x := d.(type) {
+	case string: // timetz
+		return ViewTimetz([]byte(x)).Micros, nil
 	case int32: // date
 		us, err := DateToTimestamp(x)
 		if err == nil && to.ID == Timestamptz {
@@ -494,6 +499,12 @@ func castDateTime(d Datum, from, to T, opt *Options) (Datum, error) {
 		return floorMod(x.Micros, usPerDay), nil
 	case int64:
 		switch {
+		case to.ID == Timetz && isInfTS(x) && from.ID == Timestamptz:
+			return nil, nil
+		case to.ID == Timetz && from.ID == Timestamptz:
+			return timetzDatum(TimestamptzToTimetz(x, opt.zone())), nil
+		case to.ID == Timetz:
+			return timetzDatum(TimeToTimetz(x, opt.today(), opt.zone())), nil
 		case from.ID == Time:
 			return IntervalValue{Micros: x}, nil
 		case from.ID == Timestamp && to.ID == Timestamptz:

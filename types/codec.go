@@ -5,7 +5,7 @@ package types
 // compare bytewise as SQL orders them, unless compare says otherwise, and are equal
 // exactly if their bytes are.
 type codec struct {
-	parse       func(s string, t T) (string, error)
+	parse       func(s string, t T, opt *Options) (string, error)
 	text        func(dst []byte, b []byte) []byte
 	parseBinary func(b []byte, t T) (string, error)
 	binary      func(dst []byte, b []byte) []byte
@@ -18,12 +18,18 @@ type codec struct {
 
 // codecs has the types that are read and written by a codec.
 var codecs = [numIDs]*codec{
-	Inet:     {parse: func(s string, _ T) (string, error) { return parseInet(s, false) }, text: appendInetText, parseBinary: parseInetBinary, binary: appendInetBinary},
-	Cidr:     {parse: func(s string, _ T) (string, error) { return parseInet(s, true) }, text: appendCidrText, parseBinary: parseInetBinary, binary: appendCidrBinary},
-	Macaddr:  {parse: parseMacaddr, text: appendMacaddr, parseBinary: parseMacaddrBinary, binary: appendRaw},
-	Macaddr8: {parse: parseMacaddr8, text: appendMacaddr, parseBinary: parseMacaddr8Binary, binary: appendRaw},
-	Bit:      {parse: parseBits, text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
-	Varbit:   {parse: parseBits, text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
+	Inet:     {parse: func(s string, _ T, _ *Options) (string, error) { return parseInet(s, false) }, text: appendInetText, parseBinary: parseInetBinary, binary: appendInetBinary},
+	Cidr:     {parse: func(s string, _ T, _ *Options) (string, error) { return parseInet(s, true) }, text: appendCidrText, parseBinary: parseInetBinary, binary: appendCidrBinary},
+	Macaddr:  {parse: timeless(parseMacaddr), text: appendMacaddr, parseBinary: parseMacaddrBinary, binary: appendRaw},
+	Macaddr8: {parse: timeless(parseMacaddr8), text: appendMacaddr, parseBinary: parseMacaddr8Binary, binary: appendRaw},
+	Bit:      {parse: timeless(parseBits), text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
+	Varbit:   {parse: timeless(parseBits), text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
+	Timetz:   {parse: parseTimetzText, text: appendTimetzText, parseBinary: parseTimetzBinary, binary: appendTimetzBinary},
+}
+
+// timeless makes a parser of one that knows nothing of a session.
+func timeless(parse func(s string, t T) (string, error)) func(string, T, *Options) (string, error) {
+	return func(s string, t T, _ *Options) (string, error) { return parse(s, t) }
 }
 
 func appendRaw(dst, b []byte) []byte { return append(dst, b...) }

@@ -29,6 +29,7 @@ type dtParts struct {
 	iso              bool     // year first
 	doy              int
 	order            string // of the fields of a date, as Options.DateOrder
+	timeOnly         bool   // a bare number is a time
 }
 
 // splitFields cuts input into fields as PostgreSQL's ParseDateTime does.
@@ -165,8 +166,14 @@ func (e dtErr) toError(typ, s string) error {
 	return nil
 }
 
-func decodeDateTime(s, order string) (p dtParts, e dtErr) {
-	p.order = order
+func decodeDateTime(s, order string) (dtParts, dtErr) { return decodeParts(s, dtParts{order: order}) }
+
+// decodeTimeOnly reads a time of day, which may have a date and a zone.
+func decodeTimeOnly(s, order string) (dtParts, dtErr) {
+	return decodeParts(s, dtParts{order: order, timeOnly: true})
+}
+
+func decodeParts(s string, p dtParts) (_ dtParts, e dtErr) {
 	fields, ok := splitFields(s)
 	if !ok {
 		return p, dtBad
@@ -176,7 +183,11 @@ func decodeDateTime(s, order string) (p dtParts, e dtErr) {
 		case 't':
 			e = p.setTime(f.text)
 		case 'd':
-			if p.hasDate {
+			if clock, zone, ok := packedTime(f.text); p.timeOnly && ok {
+				if e = p.number(clock, nil, 0); e == dtOK {
+					e = p.setOffset(zone, nil, 0)
+				}
+			} else if p.hasDate {
 				e = dtBad
 			} else {
 				e = p.setDate(f.text)
@@ -199,6 +210,16 @@ func decodeDateTime(s, order string) (p dtParts, e dtErr) {
 		return p, e
 	}
 	return p, p.check()
+}
+
+// packedTime cuts hhmmss-08 into time and offset.
+func packedTime(s string) (clock, zone string, ok bool) {
+	i := strings.IndexByte(s, '-')
+	if i != 4 && i != 6 || strings.Count(s, "-") != 1 {
+		return "", "", false
+	}
+	_, ok = atoiSmall(s[i+1:])
+	return s[:i], s[i:], ok
 }
 
 func (p *dtParts) setOffset(t string, fields []dtField, i int) dtErr {
@@ -414,7 +435,7 @@ func (p *dtParts) number(t string, fields []dtField, i int) dtErr {
 		p.year, p.month, p.day = mustInt(t[:4]), mustInt(t[4:6]), mustInt(t[6:])
 		return dtOK
 	}
-	if p.hasDate && !p.hasTime && (len(whole) == 6 || len(whole) == 4) { // hhmmss, hhmm
+	if (p.hasDate || p.timeOnly) && !p.hasTime && (len(whole) == 6 || len(whole) == 4) { // hhmmss, hhmm
 		h := whole[:2] + ":" + whole[2:4]
 		if len(whole) == 6 {
 			h += ":" + whole[4:]
@@ -592,7 +613,7 @@ func specialTS(w string, opt *Options) int64 {
 
 // ParseTime reads a time of day in microseconds.
 func ParseTime(s string, opt *Options) (int64, error) {
-	p, e := decodeDateTime(s, opt.dateOrder())
+	p, e := decodeTimeOnly(s, opt.dateOrder())
 	switch {
 	case e != dtOK:
 		return 0, e.toError("time", s)

@@ -25,6 +25,12 @@ func (o *Options) zone() *Zone {
 	return o.Zone
 }
 
+// today is the day in the session's zone, from 2000-01-01.
+func (o *Options) today() int {
+	days, _ := splitTS(o.zone().ToLocal(o.now()))
+	return days
+}
+
 func (o *Options) now() int64 {
 	if o == nil || o.Now == nil {
 		return 0

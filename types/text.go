@@ -354,7 +354,7 @@ func ApplyTextMod(s string, t T, explicit bool) (string, error) {
 func ParseText(t T, s string, opt *Options) (Datum, error) {
 	t = t.Underlying()
 	if c := codecs[t.ID]; c != nil {
-		return box(c.parse(s, t))
+		return box(c.parse(s, t, opt))
 	}
 	switch t.ID {
 	case Bool:

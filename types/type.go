@@ -61,6 +61,7 @@ const (
 	Macaddr8
 	Bit
 	Varbit
+	Timetz
 	numIDs
 )
 
@@ -94,6 +95,7 @@ var (
 	TTime        = T{ID: Time, Mod: -1}
 	TTimestamp   = T{ID: Timestamp, Mod: -1}
 	TTimestamptz = T{ID: Timestamptz, Mod: -1}
+	TTimetz      = T{ID: Timetz, Mod: -1}
 	TInterval    = T{ID: Interval, Mod: -1}
 	TUUID        = T{ID: UUID, Mod: -1}
 	TJSON        = T{ID: JSON, Mod: -1}
@@ -252,6 +254,7 @@ var infos = [numIDs]info{
 	Macaddr8:       {"macaddr8", "macaddr8", 774, 775, KBytes, 8, 'U'},
 	Bit:            {"bit", "bit", 1560, 1561, KBytes, -1, 'V'},
 	Varbit:         {"bit varying", "varbit", 1562, 1563, KBytes, -1, 'V'},
+	Timetz:         {"time with time zone", "timetz", 1266, 1270, KBytes, 12, 'D'},
 	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 }
@@ -333,6 +336,8 @@ func (t T) String() string {
 		return fmt.Sprintf("%s(%d)", n, t.Mod)
 	case Time:
 		return fmt.Sprintf("time(%d) without time zone", t.Mod)
+	case Timetz:
+		return fmt.Sprintf("time(%d) with time zone", t.Mod)
 	case Timestamp:
 		return fmt.Sprintf("timestamp(%d) without time zone", t.Mod)
 	case Timestamptz:

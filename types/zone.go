@@ -93,6 +93,15 @@ func (z *Zone) ToUTC(local int64) int64 {
 	return local - int64(z.localOffset(local))*usPerSec
 }
 
+// fixed reports whether the zone has one offset at all times.
+func (z *Zone) fixed() bool {
+	if z.loc == nil {
+		return true
+	}
+	from, to := time.Unix(0, 0).In(z.loc).ZoneBounds()
+	return from.IsZero() && to.IsZero()
+}
+
 func (z *Zone) localOffset(local int64) int {
 	sec := floorDiv(local, usPerSec) + unixToPG
 	if s := z.last.Load(); s != nil && sec-86400 >= s.from && sec+86400 < s.to {

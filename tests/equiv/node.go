@@ -21,6 +21,7 @@ const (
 	kJSON
 	kInet
 	kBits
+	kZoned
 	kOther // arrays and intervals: shown, never computed with
 	kQuery
 	kFrom
@@ -30,7 +31,7 @@ const (
 var sqlTypes = map[kind]string{
 	kInt: "int", kBig: "bigint", kNum: "numeric(8,2)", kFloat: "float8", kText: "text",
 	kBool: "bool", kDate: "date", kTime: "timestamp", kJSON: "jsonb",
-	kInet: "inet", kBits: "varbit",
+	kInet: "inet", kBits: "varbit", kZoned: "timetz",
 }
 
 // hole marks the places of a format where the parts go; at stands for an @ of the
