@@ -42,18 +42,8 @@ func inetOps() []*Func {
 	}
 	add := func(at, n int, sign int64) func(r *row) error {
 		return func(r *row) error {
-			d := r.i8(n)
-			if sign < 0 && d == -1<<63 { // has no opposite
-				v, err := types.AddInet(r.inet(at), 1<<63-1)
-				if err == nil {
-					v, err = types.AddInet(v, 1)
-				}
-				if err != nil {
-					return err
-				}
-				return r.putInet(v)
-			}
-			v, err := types.AddInet(r.inet(at), sign*d)
+			// The least bigint is its own opposite, also in PostgreSQL.
+			v, err := types.AddInet(r.inet(at), sign*r.i8(n))
 			if err != nil {
 				return err
 			}
