@@ -33,7 +33,9 @@ func (s *Session) ddlCommand(p *prepared) error {
 		if st, ok := p.st.Stmt.(*sql.Truncate); ok {
 			return s.truncate(ctx, st)
 		}
-		s.eng.ddl.Lock()
+		if err := s.eng.ddl.Acquire(ctx); err != nil {
+			return err
+		}
 		defer s.eng.ddl.Unlock()
 		if s.eng.ctx.Err() != nil {
 			return shuttingDown()

@@ -86,7 +86,7 @@ type Engine struct {
 
 	// ddl serialises statements that change the catalog or the graphs. It is not
 	// held while a new view catches up.
-	ddl sync.Mutex
+	ddl ddlLock
 	// fault, set by tests before any job runs, makes a task of the named job fail
 	// at a barrier.
 	fault func(job string) error
@@ -335,6 +335,8 @@ func (e *Engine) graphFor(ctx context.Context, rels []uint32) (*graph, error) {
 		if h == g {
 			continue
 		}
+		ctx, waited := lockWait(ctx)
+		defer waited()
 		done := make(chan error, 1)
 		go func() { done <- e.mergeAll(rels) }()
 		select {

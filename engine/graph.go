@@ -552,6 +552,8 @@ func (g *graph) atRest(ctx context.Context, f func() error) error {
 			done <- f()
 		}
 	}()
+	ctx, waited := lockWait(ctx)
+	defer waited()
 	select {
 	case err := <-done:
 		return err

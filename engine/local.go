@@ -58,6 +58,8 @@ func (l *Local) Close() { l.s.Close() }
 // the rows of the last.
 func (l *Local) Exec(ctx context.Context, text string) (*vec.Chunk, error) {
 	if o := l.s.(wire.Quick).Quick(text); o != nil {
+		ctx, done := l.limited(ctx)
+		defer done()
 		return l.quick(ctx, o)
 	}
 	sts, err := l.s.Parse(ctx, text)
@@ -66,17 +68,27 @@ func (l *Local) Exec(ctx context.Context, text string) (*vec.Chunk, error) {
 	}
 	var last *vec.Chunk
 	for _, st := range sts {
+		ctx, done := l.limited(ctx)
 		l.s.Begin(true)
 		last, err = l.one(ctx, st)
 		if err == nil {
 			err = l.s.Sync(ctx)
 		}
+		done()
 		if err != nil {
 			l.s.Fail()
 			return nil, err
 		}
 	}
 	return last, nil
+}
+
+// limited returns the context of one statement.
+func (l *Local) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d := l.s.(wire.Limiter).StatementLimit(); d > 0 {
+		return context.WithTimeoutCause(ctx, d, wire.ErrStatementTimeout)
+	}
+	return ctx, func() {}
 }
 
 // quick runs the portal of a text that the session knows.

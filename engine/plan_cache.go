@@ -240,8 +240,6 @@ func (o *quickPortal) Next(ctx context.Context) (*vec.Chunk, error) {
 	text := o.text // others keep reading it when o has another
 	o.s.running(&text)
 	o.s.expr.Catalog = o.s.catalogInfo()
-	ctx, cancel := o.s.withTimeout(ctx)
-	defer cancel()
 	o.read.result.Reset()
 	err := o.read.run(ctx, o.s, o.args, o.read.result)
 	if err == errStalePlan {

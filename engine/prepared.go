@@ -61,6 +61,7 @@ type portal struct {
 	tag     func(n int64) string
 	end     bool
 	cleanup func()
+	held    *tether // of the rows; nil: they are there
 }
 
 func (s *Session) planner(st *statement, declared []types.T) *planner.Planner {
@@ -282,6 +283,9 @@ func (o *portal) Next(ctx context.Context) (*vec.Chunk, error) {
 		o.sent = true
 		return o.point, nil
 	}
+	if o.held != nil {
+		defer o.held.tie(ctx)()
+	}
 	c, err, ok := o.rows.next()
 	if !ok || err != nil {
 		o.end = true
@@ -332,22 +336,19 @@ func (o *portal) tryStart(ctx context.Context) error {
 	if err := p.permit(); err != nil {
 		return err
 	}
-	ctx, cancel := p.s.withTimeout(ctx)
+	ctx = p.s.withLockLimit(ctx)
 	switch {
 	case p.query != nil && len(p.query.With) > 0:
-		defer cancel()
 		res, _, err := p.s.runWriting(ctx, p.writing(ctx), o.args)
 		o.rows, o.tag = once(res), p.queryTag
 		return err
 	case p.locks != nil:
-		defer cancel()
 		return p.lockRows(ctx, o)
 	case p.query != nil:
 		if p.runs++; p.runs == 2 {
 			p.point = newPointRead(p.cat, p.query.Root, p.params)
 		}
 		if p.point != nil && p.point.usable(p.s, p.cat, p.params, o.args) {
-			defer cancel()
 			o.tag = p.queryTag
 			if o.point, p.spare = p.spare, nil; o.point == nil {
 				o.point = vec.NewChunk(p.point.out, 1)
@@ -360,18 +361,17 @@ func (o *portal) tryStart(ctx context.Context) error {
 		}
 		root, err := bindParams(p.query.Root, p.params, o.args)
 		if err != nil {
-			cancel()
 			return err
 		}
-		r := p.s.newRun(ctx)
+		held := newTether(ctx)
+		defer held.tie(ctx)()
+		r := p.s.newRun(held.ctx)
 		if r.cat != p.cat {
 			r.close()
-			cancel()
 			return errStalePlan
 		}
 		o.tag = p.queryTag
 		if r.isPointRead(root) {
-			defer cancel()
 			defer r.close()
 			c, err := r.collect(root)
 			if err == nil && c.Rows == 0 {
@@ -380,11 +380,10 @@ func (o *portal) tryStart(ctx context.Context) error {
 			o.rows = once(c)
 			return err
 		}
-		o.cleanup = func() { r.close(); cancel() }
+		o.held, o.cleanup = held, func() { r.close(); held.cancel(nil) }
 		o.rows = pull(func(out emitFunc) error { return r.execute(root, out) })
 		return nil
 	case p.dml != nil:
-		defer cancel()
 		res, n, err := p.s.runWriting(ctx, p.writing(ctx), o.args)
 		if err != nil {
 			return err
@@ -398,7 +397,6 @@ func (o *portal) tryStart(ctx context.Context) error {
 		}
 		return nil
 	}
-	defer cancel()
 	res, tag, err := p.command(ctx, o.args)
 	if err != nil {
 		return err
@@ -437,11 +435,4 @@ func once(c *vec.Chunk) *rows {
 		c = nil
 		return r, nil, r != nil
 	}, stop: func() {}}
-}
-
-func (s *Session) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.timeout > 0 {
-		return context.WithTimeout(ctx, s.timeout)
-	}
-	return ctx, func() {}
 }

@@ -167,9 +167,6 @@ func canceled(ctx context.Context) error {
 	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) && !errors.Is(c, context.DeadlineExceeded) {
 		return c
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
-	}
 	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
 }
 

@@ -24,6 +24,12 @@ func (i serverInfo) Settings() []catalog.Setting {
 		if v != st.def {
 			src = "session"
 		}
+		if isTimeout(n) {
+			ms, _ := parseMillis(v)
+			out = append(out, catalog.Setting{Name: st.name, Value: itoa(ms), Unit: "ms", Category: "Client Connection Defaults / Statement Behavior", Description: st.doc,
+				Context: st.context, Type: "integer", Default: st.def, Min: "0", Max: "2147483647", Source: src})
+			continue
+		}
 		out = append(out, catalog.Setting{Name: st.name, Value: v, Category: "StreamDB", Description: st.doc,
 			Context: st.context, Type: "string", Default: st.def, Source: src})
 	}

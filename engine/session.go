@@ -38,7 +38,7 @@ type Session struct {
 	who            identity
 	doing          doing
 
-	timeout time.Duration // statement_timeout; 0: none
+	limits timeouts
 
 	// Of Quick: the hash of what plans depend on, empty if it is to be computed,
 	// and what the statements of the simple protocol reuse.

@@ -95,34 +95,6 @@ func intValue(lo, hi int) func(name, v string) (string, error) {
 	}
 }
 
-// durationValue takes PostgreSQL's times: 500, 500ms, 5s, 2min; a plain number
-// is milliseconds.
-func durationValue(name, v string) (string, error) {
-	ms, ok := parseMillis(v)
-	switch {
-	case !ok:
-		return "", badValue(name, v)
-	case ms < 0:
-		return "", pgerr.New(pgerr.InvalidParameterValue, "%d ms is outside the valid range for parameter \"%s\" (0 .. 2147483647)", ms, name)
-	}
-	return strings.TrimSpace(v), nil
-}
-
-func parseMillis(v string) (int64, bool) {
-	v = strings.ReplaceAll(strings.TrimSpace(v), " ", "")
-	units := []struct {
-		s  string
-		ms float64
-	}{{"ms", 1}, {"us", 0.001}, {"min", 60000}, {"s", 1000}, {"h", 3600000}, {"d", 86400000}, {"", 1}}
-	for _, u := range units {
-		if n, ok := strings.CutSuffix(v, u.s); ok {
-			f, err := strconv.ParseFloat(n, 64)
-			return int64(f * u.ms), err == nil
-		}
-	}
-	return 0, false
-}
-
 // dateStyleValue is a value of DateStyle; what v does not say stays as in now.
 func dateStyleValue(now, v string) (string, error) {
 	style, order, _ := strings.Cut(now, ", ")
@@ -195,7 +167,7 @@ func zoneValue(v string) (string, bool) {
 }
 
 // settings is the table of parameters, by lower-case name.
-var settings = makeSettings(append(tuning(), []setting{
+var settings = makeSettings(append(slices.Concat(tuning(), timeoutSettings()), []setting{
 	{"application_name", "", "Sets the application name to be reported in statistics.", "user", nil},
 	{"backslash_quote", "safe_encoding", "Compatibility; has no effect.", "user", nil},
 	{"bytea_output", "hex", "Sets the output format for bytea.", "user", oneOf("escape", "hex")},
@@ -209,7 +181,6 @@ var settings = makeSettings(append(tuning(), []setting{
 	{"default_transaction_read_only", "off", "Sets the default read-only status of new transactions.", "user", boolValue},
 	{"escape_string_warning", "on", "Compatibility; has no effect.", "user", boolValue},
 	{"extra_float_digits", "1", "Sets the number of digits displayed for floating-point values.", "user", intValue(-15, 3)},
-	{"idle_in_transaction_session_timeout", "0", "Compatibility; has no effect.", "user", durationValue},
 	{"in_hot_standby", "off", "Shows whether hot standby is currently active.", "internal", nil},
 	{"integer_datetimes", "on", "Shows whether datetimes are integer based.", "internal", nil},
 	{"IntervalStyle", "postgres", "Sets the display format for interval values.", "user", oneOf("postgres", "postgres_verbose", "sql_standard", "iso_8601")},
@@ -221,7 +192,6 @@ var settings = makeSettings(append(tuning(), []setting{
 	{"lc_monetary", "C", "Compatibility; has no effect.", "user", nil},
 	{"lc_numeric", "C", "Compatibility; has no effect.", "user", nil},
 	{"lc_time", "C", "Compatibility; has no effect.", "user", nil},
-	{"lock_timeout", "0", "Compatibility; has no effect.", "user", durationValue},
 	{"max_connections", "1000", "Shows the maximum number of concurrent connections.", "internal", nil},
 	{"max_identifier_length", "63", "Shows the maximum identifier length.", "internal", nil},
 	{"max_index_keys", "32", "Shows the maximum number of index keys.", "internal", nil},
@@ -236,7 +206,6 @@ var settings = makeSettings(append(tuning(), []setting{
 	{"sql_dialect", "postgres", "Sets the dialect of view bodies.", "user", oneOf("postgres")},
 	{"ssl", "off", "Shows whether connections may be encrypted.", "internal", nil},
 	{"standard_conforming_strings", "on", "Causes '...' strings to treat backslashes literally.", "user", alwaysOn},
-	{"statement_timeout", "0", "Sets the maximum allowed duration of any statement.", "user", durationValue},
 	{"synchronous_commit", "on", "Compatibility; every commit is synchronous.", "user", nil},
 	{"TimeZone", "UTC", "Sets the time zone for displaying and interpreting time stamps.", "user", hooked("TimeZone", zoneValue)},
 	{"transaction_deferrable", "off", "Shows whether the transaction is deferrable; none has to wait.", "user", boolValue},
@@ -371,9 +340,8 @@ func (s *Session) refresh(key, value string) error {
 		setDateStyle(&s.expr.Options, value)
 	case "bytea_output":
 		s.expr.Options.ByteaEscape = value == "escape"
-	case "statement_timeout":
-		ms, _ := parseMillis(value)
-		s.timeout = msDuration(ms)
+	case "statement_timeout", "lock_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout":
+		s.limits.set(key, value)
 	case "default_transaction_isolation":
 		s.defaults.isolation = isolationOf(value)
 	case "default_transaction_read_only":

@@ -76,7 +76,7 @@ func (s *Session) Sync(ctx context.Context) error {
 	if !s.tx.open || s.tx.block {
 		return nil
 	}
-	return s.commit(ctx)
+	return s.commit(s.withLockLimit(ctx))
 }
 
 // TxStatus implements wire.Session.

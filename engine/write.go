@@ -311,9 +311,9 @@ func (e *Engine) commitWrite(ctx context.Context, w *write) error {
 // has begun, in the hope of a definite answer.
 const commitGrace = time.Second
 
-// submit queues a write and waits for the commit of its epoch. When ctx ends
-// first the write is withdrawn, if it has not been taken up yet; else its fate is
-// unknown and the error says so.
+// submit queues a write and waits for the commit of its epoch. When ctx ends first,
+// or lock_timeout, the write is withdrawn, if it has not been taken up yet; else, and
+// if it was ctx, its fate is unknown and the error says so.
 func (g *graph) submit(ctx context.Context, w *write) error {
 	w.done = make(chan error, 1)
 	g, err := g.enqueue(w)
@@ -321,15 +321,23 @@ func (g *graph) submit(ctx context.Context, w *write) error {
 		return err
 	}
 	g.kick()
-	select {
-	case err := <-w.done:
-		return err
-	case <-g.eng.ctx.Done():
-		return shuttingDown()
-	case <-ctx.Done():
-	}
-	if g.withdraw(w) {
-		return canceled(ctx)
+	queued, waited := lockWait(ctx)
+	defer waited()
+	for {
+		select {
+		case err := <-w.done:
+			return err
+		case <-g.eng.ctx.Done():
+			return shuttingDown()
+		case <-queued.Done():
+		}
+		if g.withdraw(w) {
+			return canceled(queued)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		queued = ctx // its turn has come: what it waits for is no lock any more
 	}
 	select {
 	case err := <-w.done:

@@ -115,6 +115,8 @@ const (
 	ObjectInUse                   Code = "55006"
 	CantChangeRuntimeParam        Code = "55P02"
 	LockNotAvailable              Code = "55P03"
+	IdleInTransactionTimeout      Code = "25P03"
+	IdleSessionTimeout            Code = "57P05"
 	QueryCanceled                 Code = "57014"
 	AdminShutdown                 Code = "57P01"
 	CrashShutdown                 Code = "57P02"

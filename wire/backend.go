@@ -75,8 +75,8 @@ type Client interface {
 // Session is one client's session. All its methods are called from
 // one goroutine. The context of a call is done when the client cancels
 // (context.Cause gives a *pgerr.Error to return), when the connection is lost
-// or when the server shuts down; a session derives its statement_timeout from
-// it.
+// or when the server shuts down, or when the statement has taken longer than
+// Limiter allows.
 //
 // Transactions. The wire calls Begin before every statement of a Query and
 // before the first Parse, Bind, Describe or Execute after a Sync; Fail once for

@@ -33,7 +33,8 @@ type conn struct {
 
 	admitted bool
 	sess     Session
-	quick    Quick // sess, if it is one
+	quick    Quick   // sess, if it is one
+	limits   Limiter // likewise
 	stmts    Statements
 	unnamed  *NamedStatement
 	portals  map[string]*portal
@@ -43,6 +44,8 @@ type conn struct {
 	skip    bool // an error was sent: discard until Sync
 	txEnded bool // portals are to be closed after this message
 	broken  error
+	idleEnd time.Time   // until when the awaited message may come; zero: no limit
+	limit   *time.Timer // of the statement that runs; nil: none
 
 	ctx  context.Context // done when the connection is over
 	end  context.CancelCauseFunc
@@ -55,6 +58,7 @@ type conn struct {
 	terminating bool
 	notes       []*pgproto3.NotificationResponse // to be sent
 	poked       bool                             // a read was ended for them
+	turn        uint64                           // counts the statements with a limit
 }
 
 var _ Client = (*conn)(nil)
@@ -153,12 +157,12 @@ func (c *conn) loop() error {
 		if c.isTerminating() {
 			return errShutdown
 		}
-		c.setIdleLimit()
 		if c.sendNotes() {
 			if err := c.flush(); err != nil {
 				return err
 			}
 		}
+		c.limitIdle()
 		msg, err := c.be.Receive()
 		if err != nil {
 			if err = c.receiveError(err); err != nil {
@@ -205,10 +209,7 @@ func (c *conn) receiveError(err error) error {
 		if c.woken() {
 			return nil
 		}
-		if c.sess.TxStatus() != 'I' {
-			return pgerr.New("25P03", "terminating connection due to idle-in-transaction timeout")
-		}
-		return pgerr.New("57P05", "terminating connection due to idle-session timeout")
+		return c.idleError()
 	case isTransport(err):
 		return errGone
 	case isFraming(err):
@@ -221,45 +222,25 @@ func (c *conn) receiveError(err error) error {
 	return nil
 }
 
-// IdleLimiter is implemented by sessions with idle_session_timeout and
-// idle_in_transaction_session_timeout.
-type IdleLimiter interface {
-	// IdleLimit is how long the client may stay silent from now on; 0: for ever.
-	IdleLimit() time.Duration
-}
-
-func (c *conn) setIdleLimit() {
-	l, ok := c.sess.(IdleLimiter)
-	if !ok || c.began {
-		return
-	}
-	d := l.IdleLimit()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.terminating {
-		return
-	}
-	if d > 0 {
-		c.nc.SetReadDeadline(time.Now().Add(d))
-	} else {
-		c.nc.SetReadDeadline(time.Time{})
-	}
-}
-
 // begin marks the connection busy and makes query the context of calls to the
 // session. It costs nothing unless the last one was canceled.
 func (c *conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.query == nil || c.query.Err() != nil && c.ctx.Err() == nil {
-		c.query, c.cancelQuery = context.WithCancelCause(c.ctx)
+		c.renewQuery()
 	}
-	if c.poked && !c.terminating { // the message came just before the poke
-		c.poked = false
-		c.nc.SetReadDeadline(time.Time{})
+	if c.poked || !c.idleEnd.IsZero() { // a poke may have come just behind the message
+		c.poked, c.idleEnd = false, time.Time{}
+		if !c.terminating {
+			c.nc.SetReadDeadline(time.Time{})
+		}
 	}
 	c.busy = true
 }
+
+// renewQuery makes a new context of calls; mu is held.
+func (c *conn) renewQuery() { c.query, c.cancelQuery = context.WithCancelCause(c.ctx) }
 
 func (c *conn) idle() {
 	c.mu.Lock()

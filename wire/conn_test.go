@@ -122,6 +122,65 @@ func TestIdleLimits(t *testing.T) {
 	}
 }
 
+// A notification, which a transaction does not send, leaves the limit as it was.
+func TestNotificationDoesNotLiftIdleLimit(t *testing.T) {
+	s := start(t, wire.Config{})
+	c := s.connect(t)
+	s.b.Idle.Store(int64(100 * time.Millisecond))
+	if got := c.do(query("BEGIN")); got != "C(BEGIN) Z(T)" {
+		t.Fatal(got)
+	}
+	s.b.Last().Startup.Client.Notification(1, "a", "b")
+	if got := c.read(); got != "E(FATAL 25P03) EOF" {
+		t.Errorf("idle in a transaction: %s", got)
+	}
+}
+
+// Within a COPY, and between the messages of a sequence, no client is idle.
+func TestIdleLimitsEndWithTheSilence(t *testing.T) {
+	s := start(t, wire.Config{})
+	copying, extended := s.connect(t), s.connect(t)
+	const limit = 700 * time.Millisecond
+	for _, c := range []*client{copying, extended} {
+		s.b.Idle.Store(int64(limit))
+		c.expect(`T(?column?:23:0) D("42") C(SELECT 1) Z(I)`, query("SELECT 42"))
+	}
+	copying.Send(query("COPY jars FROM STDIN"))
+	extended.Send(&pgproto3.Parse{Query: "SELECT 42"})
+	extended.Send(&pgproto3.Flush{})
+	copying.Flush()
+	extended.Flush()
+	time.Sleep(limit + limit/5)
+	if got := copying.do(&pgproto3.CopyData{Data: []byte("1\tx\n")}, &pgproto3.CopyDone{}); got != "G(0:2) C(COPY 1) Z(I)" {
+		t.Errorf("COPY: %s", got)
+	}
+	if got := extended.do(&pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{}); got != `1 2 D("42") C(SELECT 1) Z(I)` {
+		t.Errorf("sequence: %s", got)
+	}
+	if got := copying.read() + " " + extended.read(); got != "E(FATAL 57P05) EOF E(FATAL 57P05) EOF" {
+		t.Errorf("idle: %s", got)
+	}
+}
+
+// A statement that takes too long is canceled, and the next one has its own time.
+func TestStatementLimit(t *testing.T) {
+	s := start(t, wire.Config{})
+	c := s.connect(t)
+	s.b.Limit.Store(int64(20 * time.Millisecond))
+	for range 2 {
+		c.expect(`T(w:23:0) D("1") E(57014) Z(I)`, query("SELECT wait"))
+		c.expect(`1 2 D("1") E(57014) Z(I)`, &pgproto3.Parse{Query: "SELECT wait"}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{})
+	}
+	s.b.Limit.Store(int64(time.Hour))
+	c.waiting()
+	s.cancelRequest(t, c.pid, c.key)
+	if got := c.read(); got != "E(57014) Z(I)" {
+		t.Errorf("canceled: %s", got)
+	}
+	s.b.Limit.Store(0)
+	c.expect(`T(?column?:23:0) D("42") C(SELECT 1) Z(I)`, query("SELECT 42"))
+}
+
 func TestTerminateOfOneClient(t *testing.T) {
 	s := start(t, wire.Config{})
 	c := s.connect(t)

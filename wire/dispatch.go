@@ -21,14 +21,11 @@ func (c *conn) dispatch(msg pgproto3.FrontendMessage) error {
 	switch m := msg.(type) {
 	case *pgproto3.Query:
 		return c.simpleQuery(m.String)
-	case *pgproto3.Parse:
-		c.extended(c.parse(m))
-	case *pgproto3.Bind:
-		c.extended(c.bind(m))
-	case *pgproto3.Describe:
-		c.extended(c.describe(m))
-	case *pgproto3.Execute:
-		c.extended(c.execute(m))
+	case *pgproto3.Parse, *pgproto3.Bind, *pgproto3.Describe, *pgproto3.Execute:
+		c.startLimit()
+		err := c.extendedMessage(m)
+		c.stopLimit()
+		c.extended(err)
 	case *pgproto3.Close:
 		c.closeNamed(m)
 	case *pgproto3.Flush:
@@ -67,7 +64,9 @@ func causeOf(ctx context.Context) error {
 func (c *conn) simpleQuery(text string) error {
 	c.dropUnnamed()
 	c.closePortal("")
-	if err := c.runQuery(text); err != nil {
+	err := c.runQuery(text)
+	c.stopLimit()
+	if err != nil {
 		if c.broken != nil {
 			return c.broken
 		}
@@ -89,6 +88,7 @@ func (c *conn) runQuery(text string) error {
 		if bound := c.quick.Quick(text); bound != nil {
 			c.sess.Begin(true)
 			c.began = true
+			c.startLimit()
 			return c.runBound(bound, true)
 		}
 	}
@@ -107,6 +107,8 @@ func (c *conn) runQuery(text string) error {
 	for i, st := range stmts {
 		c.sess.Begin(alone)
 		c.began = true
+		c.stopLimit()
+		c.startLimit()
 		if err := c.runSimple(st, i == len(stmts)-1); err != nil {
 			return err
 		}
@@ -166,7 +168,10 @@ func (c *conn) sync() error {
 func (c *conn) syncMessage() error {
 	c.skip = false
 	if c.began {
-		if err := c.sync(); err != nil {
+		c.startLimit()
+		err := c.sync()
+		c.stopLimit()
+		if err != nil {
 			c.fail(err)
 		}
 	}

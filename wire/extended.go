@@ -22,6 +22,20 @@ func (c *conn) extended(err error) {
 	c.flush()
 }
 
+// extendedMessage answers a message that works on a statement.
+func (c *conn) extendedMessage(msg pgproto3.FrontendMessage) error {
+	switch m := msg.(type) {
+	case *pgproto3.Parse:
+		return c.parse(m)
+	case *pgproto3.Bind:
+		return c.bind(m)
+	case *pgproto3.Describe:
+		return c.describe(m)
+	default:
+		return c.execute(m.(*pgproto3.Execute))
+	}
+}
+
 // enter opens the implicit transaction that ends with the next Sync.
 func (c *conn) enter() {
 	c.sess.Begin(false)

@@ -43,6 +43,6 @@ func (c *conn) woken() bool {
 		return false
 	}
 	c.poked = false
-	c.nc.SetReadDeadline(time.Time{})
+	c.nc.SetReadDeadline(c.idleEnd)
 	return true
 }

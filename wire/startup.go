@@ -67,6 +67,7 @@ func (c *conn) openSession(st Startup) error {
 	}
 	c.sess = sess
 	c.quick, _ = sess.(Quick)
+	c.limits, _ = sess.(Limiter)
 	key := binary.BigEndian.AppendUint32(nil, c.key)
 	c.send(&pgproto3.BackendKeyData{ProcessID: uint32(c.pid), SecretKey: key})
 	c.nc.SetDeadline(time.Time{})

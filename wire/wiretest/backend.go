@@ -21,6 +21,8 @@ type Backend struct {
 	Open func(wire.Startup) error
 	// Idle is how long clients may stay silent, in nanoseconds.
 	Idle atomic.Int64
+	// Limit is how long statements may take, in nanoseconds.
+	Limit atomic.Int64
 
 	mu       sync.Mutex
 	Sessions []*Session // all ever opened
@@ -171,7 +173,10 @@ func (s *Session) TxStatus() byte {
 	return 'I'
 }
 
-// IdleLimit implements wire.IdleLimiter.
+// StatementLimit implements wire.Limiter.
+func (s *Session) StatementLimit() time.Duration { return time.Duration(s.b.Limit.Load()) }
+
+// IdleLimit implements wire.Limiter.
 func (s *Session) IdleLimit() time.Duration { return time.Duration(s.b.Idle.Load()) }
 
 // CursorColumns implements wire.CursorHolder: the one cursor is called cur.
