@@ -35,6 +35,7 @@ func basicAggs() []*AggFunc {
 		agg("sum", types.TNumeric, types.TNumeric, decimalAgg(finishDecimalSum)),
 		agg("sum", types.TFloat4, types.TFloat4, floatAgg(finishFloatSum)),
 		agg("sum", types.TFloat8, types.TFloat8, floatAgg(finishFloatSum)),
+		agg("sum", types.TMoney, types.TMoney, flat(sumIntAgg{finishMoney})),
 		agg("sum", types.TInterval, types.TInterval, flat(intervalSum{})),
 		agg("avg", types.TInt2, types.TNumeric, flat(sumIntAgg{finishAvg})),
 		agg("avg", types.TInt4, types.TNumeric, flat(sumIntAgg{finishAvg})),

@@ -42,6 +42,8 @@ func extremes(t types.T) []string {
 		return []string{"0/0", "10/8", "255.255.255.255/32", "::/0"}
 	case types.Macaddr, types.Macaddr8:
 		return []string{"00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"}
+	case types.Money:
+		return []string{"-92233720368547758.08", "0", "-0.01", "1234.56", "92233720368547758.07"}
 	case types.Timetz:
 		return []string{"00:00:00+15:59:59", "24:00:00-15:59:59", "12:34:56.789012+02"}
 	case types.Bit, types.Varbit:

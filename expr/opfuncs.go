@@ -33,7 +33,7 @@ func operatorFuncs(ops map[string][]*Func) []*Func {
 		typ    types.T
 	}{{"bool", tBool}, {"int2", types.TInt2}, {"int4", tI4}, {"int8", tI8}, {"float4", types.TFloat4}, {"float8", tF8}, {"oid", tOid},
 		{"bytea", types.TBytea}, {"bpchar", types.TBpchar}, {"name", tName}, {"numeric_", types.TNumeric}, {"date_", types.TDate},
-		{"time_", types.TTime}, {"timetz_", types.TTimetz}, {"timestamp_", types.TTimestamp}, {"timestamptz_", types.TTimestamptz}, {"interval_", types.TInterval},
+		{"cash_", types.TMoney}, {"time_", types.TTime}, {"timetz_", types.TTimetz}, {"timestamp_", types.TTimestamp}, {"timestamptz_", types.TTimestamptz}, {"interval_", types.TInterval},
 		{"network_", types.TInet}, {"macaddr_", types.TMacaddr}, {"macaddr8_", types.TMacaddr8},
 		{"bit", types.TBit}, {"varbit", types.TVarbit}, {"uuid_", types.TUUID}, {"jsonb_", types.TJSONB}, {"text", tText}} {
 		for suffix, op := range compare {
@@ -53,6 +53,17 @@ func operatorFuncs(ops map[string][]*Func) []*Func {
 	for name, op := range map[string]string{"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%"} {
 		add("numeric_"+name, op, types.TNumeric, types.TNumeric)
 	}
+	for _, t := range []struct {
+		name string
+		typ  types.T
+	}{{"int2", types.TInt2}, {"int4", tI4}, {"int8", tI8}, {"flt4", types.TFloat4}, {"flt8", tF8}} {
+		add("cash_mul_"+t.name, "*", tMoney, t.typ)
+		add(t.name+"_mul_cash", "*", t.typ, tMoney)
+		add("cash_div_"+t.name, "/", tMoney, t.typ)
+	}
+	add("cash_pl", "+", tMoney, tMoney)
+	add("cash_mi", "-", tMoney, tMoney)
+	add("cash_div_cash", "/", tMoney, tMoney)
 	add("textcat", "||", tText, tText)
 	add("byteacat", "||", types.TBytea, types.TBytea)
 	add("textlike", "~~", tText, tText)
@@ -77,9 +88,11 @@ func operatorFuncs(ops map[string][]*Func) []*Func {
 func sendFuncs() []*Func {
 	var out []*Func
 	for _, t := range ts(tBool, types.TInt2, tI4, tI8, types.TFloat4, tF8, types.TNumeric, tText, types.TVarchar, types.TBpchar, tName, types.TBytea,
-		types.TInet, types.TCidr, types.TMacaddr, types.TMacaddr8, types.TBit, types.TVarbit, types.TDate, types.TTime, types.TTimetz, types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSON, types.TJSONB, tOid) {
+		types.TInet, types.TCidr, types.TMacaddr, types.TMacaddr8, types.TBit, types.TVarbit, types.TMoney, types.TDate, types.TTime, types.TTimetz, types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSON, types.TJSONB, tOid) {
 		name := t.TypName() + "send"
 		switch t.ID {
+		case types.Money:
+			name = "cash_send"
 		case types.Numeric, types.Date, types.Time, types.Timetz, types.Timestamp, types.Timestamptz, types.Interval, types.UUID, types.JSON, types.JSONB,
 			types.Inet, types.Cidr, types.Macaddr, types.Macaddr8, types.Bit, types.Varbit:
 			name = strings.TrimSuffix(name, "send") + "_send"

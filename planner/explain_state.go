@@ -145,7 +145,7 @@ func rowBytes(cols []plan.Column) float64 {
 			sum += 2
 		case types.Int4, types.Float4, types.Date, types.Oid:
 			sum += 4
-		case types.Int8, types.Float8, types.Time, types.Timestamp, types.Timestamptz:
+		case types.Int8, types.Float8, types.Money, types.Time, types.Timestamp, types.Timestamptz:
 			sum += 8
 		default:
 			sum += varBytes

@@ -309,10 +309,10 @@ func (b *binder) rangeOffset(x expr.Expr, s *sql.WindowSpec, at sql.Node, w *win
 		return nil, b.errAt(s, pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
 	}
 	t := w.order[0].e.Type()
-	switch t.Category() {
-	case 'D':
+	switch c := t.Category(); {
+	case c == 'D':
 		t = types.TInterval
-	case 'N', 'T':
+	case (c == 'N' || c == 'T') && t.ID != types.Money:
 		t = t.Base()
 	default:
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t.Base()).At(b.at(at))

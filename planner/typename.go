@@ -64,8 +64,6 @@ func arrayIf(t types.T, n *sql.TypeName) (types.T, error) {
 // missingType explains PostgreSQL's types that there are not.
 func missingType(name string) error {
 	switch name {
-	case "money":
-		return pgerr.Unsupported("the type money", "Use numeric.")
 	case "point", "line", "lseg", "box", "path", "polygon", "circle":
 		return pgerr.Unsupported("the type "+name, "Store the coordinates in columns of their own, or in jsonb.")
 	case "xml", "tsvector", "tsquery":

@@ -24,11 +24,12 @@ type castRow struct{ implicit, assignment, explicit []ID }
 var castTable = [numIDs]castRow{
 	Bool:         {nil, []ID{Text, Varchar, Bpchar}, []ID{Int4}},
 	Int2:         {[]ID{Int4, Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, nil, nil},
-	Int4:         {[]ID{Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2}, []ID{Bool, Char, Bit}},
-	Int8:         {[]ID{Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Int4}, []ID{Bit}},
+	Int4:         {[]ID{Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Money}, []ID{Bool, Char, Bit}},
+	Int8:         {[]ID{Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Int4, Money}, []ID{Bit}},
 	Float4:       {[]ID{Float8}, []ID{Int2, Int4, Int8, Numeric}, nil},
 	Float8:       {nil, []ID{Int2, Int4, Int8, Float4, Numeric}, nil},
-	Numeric:      {[]ID{Float4, Float8}, []ID{Int2, Int4, Int8}, nil},
+	Numeric:      {[]ID{Float4, Float8}, []ID{Int2, Int4, Int8, Money}, nil},
+	Money:        {nil, []ID{Numeric}, nil},
 	Text:         {[]ID{Varchar, Bpchar, Name, Regclass}, []ID{Char}, nil},
 	Varchar:      {[]ID{Text, Bpchar, Name, Regclass}, []ID{Char}, nil},
 	Bpchar:       {[]ID{Text, Varchar, Name}, []ID{Char}, nil},
@@ -295,7 +296,15 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 		}
 		return d, nil
 	case Float4, Float8, Numeric:
+		if from.ID == Money {
+			return DecimalDatum(DecimalFromScaled(d.(int64), 2)), nil
+		}
 		return castToReal(d, from, to)
+	case Money:
+		if v, ok := asInt64(d); ok {
+			return box(MoneyOf(v))
+		}
+		return box(MoneyFromDecimal(DatumDecimal(d)))
 	case Bool:
 		return castToBool(d, from)
 	case Oid, Regclass, Regtype, Regproc, Regnamespace:

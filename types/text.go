@@ -365,6 +365,8 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 		return box(ParseInt4(s))
 	case Int8:
 		return box(ParseInt8(s))
+	case Money:
+		return box(ParseMoney(s))
 	case Float4:
 		return box(ParseFloat4(s))
 	case Float8:
@@ -506,6 +508,8 @@ func AppendTextInt64(dst []byte, t T, v int64, opt *Options) []byte {
 	switch t.ID {
 	case Enum:
 		return append(dst, EnumLabel(t, v)...)
+	case Money:
+		return AppendMoney(dst, v)
 	case Time:
 		return AppendTime(dst, v)
 	case Timestamp:

@@ -54,6 +54,7 @@ const (
 	Tsmultirange
 	Tstzmultirange
 	JSONPath
+	Money
 	// Types with a row in codecs.
 	Inet
 	Cidr
@@ -103,6 +104,7 @@ var (
 	TOid         = T{ID: Oid, Mod: -1}
 	TRegclass    = T{ID: Regclass, Mod: -1}
 	TRegtype     = T{ID: Regtype, Mod: -1}
+	TMoney       = T{ID: Money, Mod: -1}
 	TInet        = T{ID: Inet, Mod: -1}
 	TCidr        = T{ID: Cidr, Mod: -1}
 	TMacaddr     = T{ID: Macaddr, Mod: -1}
@@ -165,7 +167,7 @@ const (
 	KBool     Kind = iota // bool
 	KInt16                // int16: smallint
 	KInt32                // int32: integer; date as days since 2000-01-01
-	KInt64                // int64: bigint; time, timestamp, timestamptz as µs (since 2000-01-01 00:00 UTC); oid and reg* as uint32 range; an enum's code
+	KInt64                // int64: bigint; money in cents; time, timestamp, timestamptz as µs (since 2000-01-01 00:00 UTC); oid and reg* as uint32 range; an enum's code
 	KFloat32              // float32
 	KFloat64              // float64
 	KInterval             // IntervalValue
@@ -248,6 +250,7 @@ var infos = [numIDs]info{
 	Nummultirange:  {"nummultirange", "nummultirange", 4532, 6151, KBytes, -1, 'R'},
 	Datemultirange: {"datemultirange", "datemultirange", 4535, 6155, KBytes, -1, 'R'},
 	Tsmultirange:   {"tsmultirange", "tsmultirange", 4533, 6152, KBytes, -1, 'R'},
+	Money:          {"money", "money", 790, 791, KInt64, 8, 'N'},
 	Inet:           {"inet", "inet", 869, 1041, KBytes, -1, 'I'},
 	Cidr:           {"cidr", "cidr", 650, 651, KBytes, -1, 'I'},
 	Macaddr:        {"macaddr", "macaddr", 829, 1040, KBytes, 6, 'U'},

@@ -68,7 +68,7 @@ func binaryEncoder(t types.T) encoder {
 		return bin2
 	case types.Int4, types.Date:
 		return bin4
-	case types.Int8, types.Time, types.Timestamp, types.Timestamptz:
+	case types.Int8, types.Money, types.Time, types.Timestamp, types.Timestamptz:
 		return bin8
 	case types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
 		return binOid

@@ -16,6 +16,7 @@ var aggregates = map[kind][]rule{
 	kDate:  {form("min(@)", kDate), form("max(@)", kDate), form("percentile_disc(0.9) WITHIN GROUP (ORDER BY @ DESC)", kDate)},
 	kTime:  {form("min(@)", kTime), form("max(@)", kTime)},
 	kInet:  {form("min(@)", kInet), form("max(@)", kInet), form("mode() WITHIN GROUP (ORDER BY @)", kInet)},
+	kMoney: {form("sum(@)", kMoney), form("min(@)", kMoney), form("max(@)", kMoney)},
 	kZoned: {form("min(@)", kZoned), form("max(@)", kZoned)},
 	kBits:  {form("(bit_or(@::bit(4))::varbit)", kBits), form("(bit_and(@::bit(4))::varbit)", kBits), form("(bit_xor(!@::bit(4))::varbit)", kBits)},
 	kJSON:  {form("jsonb_agg(@ ORDER BY =)", kInt), form("to_jsonb(array_agg(@ ORDER BY = DESC))", kText), form("jsonb_object_agg(coalesce(@, 'n'), 1)", kText)},

@@ -91,7 +91,7 @@ var rules = map[kind][]rule{
 		form("date_part('month', @)", kDate), form("sqrt(abs(@))", kInt), form("round(@)", kFloat),
 	},
 	kText: {
-		form("(@ #>> '{z,0}')", kJSON), form("host(@)", kInet), form("@::text", kInet), form("@::text", kZoned), form("@::time::text", kZoned), form("@::text", kBits), form("(@ - @)::text", kTime, kTime), form("(@ - @)::text", kDate, kTime), form("age(@, @)::text", kTime, kTime), form("to_char(@, 'FM990.00')", kNum), form("to_char(@, 'Dy DD Mon YYYY')", kDate), form("to_hex(@)", kInt), form("substring(@ from '[ab]')", kText), form("encode(convert_to(@, 'UTF8'), 'hex')", kText), form("ARRAY[@, @]::text", kInt, kInt), form("ROW(@, @)::text", kInt, kText), form("string_to_array(@, 'b')::text", kText), form("jsonb_build_object('a', @, 'b', @)::text", kNum, kDate), form("@::time::text", kTime), form("justify_hours(@ - @)::text", kTime, kTime), form("@::char(3)::text", kText), form("@::text", kNum), form("nullif(@, '')", kText), form("quote_ident(@)", kText), form("left(@, @ % 3)", kText, kInt), form("(ARRAY[@, @] || @)::text", kInt, kInt, kInt), form("to_json(@)::text", kText), form("jsonb_pretty(@)", kJSON),
+		form("(@ #>> '{z,0}')", kJSON), form("host(@)", kInet), form("@::text", kInet), form("@::text", kZoned), form("@::text", kMoney), form("@::time::text", kZoned), form("@::text", kBits), form("(@ - @)::text", kTime, kTime), form("(@ - @)::text", kDate, kTime), form("age(@, @)::text", kTime, kTime), form("to_char(@, 'FM990.00')", kNum), form("to_char(@, 'Dy DD Mon YYYY')", kDate), form("to_hex(@)", kInt), form("substring(@ from '[ab]')", kText), form("encode(convert_to(@, 'UTF8'), 'hex')", kText), form("ARRAY[@, @]::text", kInt, kInt), form("ROW(@, @)::text", kInt, kText), form("string_to_array(@, 'b')::text", kText), form("jsonb_build_object('a', @, 'b', @)::text", kNum, kDate), form("@::time::text", kTime), form("justify_hours(@ - @)::text", kTime, kTime), form("@::char(3)::text", kText), form("@::text", kNum), form("nullif(@, '')", kText), form("quote_ident(@)", kText), form("left(@, @ % 3)", kText, kInt), form("(ARRAY[@, @] || @)::text", kInt, kInt, kInt), form("to_json(@)::text", kText), form("jsonb_pretty(@)", kJSON),
 		form("(@ || @)", kText, kText), form("upper(@)", kText), form("lower(@)", kText), form("substr(@, 1, 2)", kText), form("replace(@, 'a', 'zz')", kText),
 		form("trim(@)", kText), form("@::text", kInt), form("@::text", kBool), form("@::text", kDate), form("left(@, 1)", kText), form("right(@, -1)", kText),
 		form("lpad(@, 4, '*')", kText), form("rpad(@, 3, '-')", kText), form("reverse(@)", kText), form("split_part(@, 'b', 1)", kText),
@@ -103,7 +103,7 @@ var rules = map[kind][]rule{
 		form("jsonb_typeof(@)", kJSON), form("@::text", kJSON), form("quote_literal(@)", kText), form("array_to_string(ARRAY[@, @], ',', '?')", kText, kText),
 	},
 	kBool: {
-		form("(@ >= ALL (ARRAY[@, @]))", kInt, kInt, kInt), form("(@ IN (@, @))", kText, kText, kText), form("(@ << @)", kInet, kInet), form("(@ && @)", kInet, kInet), form("(@ <= @)", kBits, kBits), form("(@ >= @)", kZoned, kZoned), form("(date '2024-03-01' + @ < @)", kZoned, kTime), form("((@, @) IN ((@, @), (3, 'a')))", kInt, kText, kInt, kText), form("((@, @) >= (@, @))", kDate, kInt, kDate, kInt), form("(@ !~ '^a')", kText), form("(@ ~* 'A')", kText), form("(ARRAY[@, 2] && ARRAY[@])", kInt, kInt), form("(ARRAY[@] <= ARRAY[@])", kInt, kInt), form("((@, @) OVERLAPS (@, @))", kDate, kDate, kDate, kDate), form("(@ BETWEEN @ AND @)", kTime, kTime, kTime), form("(@ BETWEEN @ AND @)", kText, kText, kText), form("(ROW(@, @) IS NOT NULL)", kInt, kText), form("(@ LIKE 'x!_%' ESCAPE '!')", kText), form("@::bool", kInt), form("(@ > @)", kJSON, kJSON), form("(@ - @ > interval '1 day')", kTime, kTime), form("(@ <> '')", kText),
+		form("(@ >= ALL (ARRAY[@, @]))", kInt, kInt, kInt), form("(@ IN (@, @))", kText, kText, kText), form("(@ << @)", kInet, kInet), form("(@ && @)", kInet, kInet), form("(@ <= @)", kBits, kBits), form("(@ >= @)", kZoned, kZoned), form("(@ < @)", kMoney, kMoney), form("(date '2024-03-01' + @ < @)", kZoned, kTime), form("((@, @) IN ((@, @), (3, 'a')))", kInt, kText, kInt, kText), form("((@, @) >= (@, @))", kDate, kInt, kDate, kInt), form("(@ !~ '^a')", kText), form("(@ ~* 'A')", kText), form("(ARRAY[@, 2] && ARRAY[@])", kInt, kInt), form("(ARRAY[@] <= ARRAY[@])", kInt, kInt), form("((@, @) OVERLAPS (@, @))", kDate, kDate, kDate, kDate), form("(@ BETWEEN @ AND @)", kTime, kTime, kTime), form("(@ BETWEEN @ AND @)", kText, kText, kText), form("(ROW(@, @) IS NOT NULL)", kInt, kText), form("(@ LIKE 'x!_%' ESCAPE '!')", kText), form("@::bool", kInt), form("(@ > @)", kJSON, kJSON), form("(@ - @ > interval '1 day')", kTime, kTime), form("(@ <> '')", kText),
 		form("(@ AND @)", kBool, kBool), form("(@ OR @)", kBool, kBool), form("(NOT @)", kBool), form("(@ IS TRUE)", kBool), form("(@ IS NOT FALSE)", kBool),
 		form("(@ IS UNKNOWN)", kBool), form("(@ LIKE 'a%')", kText), form("(@ LIKE @)", kText, kText), form("(@ NOT LIKE '%b_')", kText), form("(@ ILIKE 'A%')", kText),
 		form("(@ BETWEEN @ AND @)", kInt, kInt, kInt), form("(@ NOT BETWEEN @ AND @)", kNum, kNum, kNum), form("(@ BETWEEN SYMMETRIC @ AND @)", kInt, kInt, kInt),
@@ -127,6 +127,10 @@ var rules = map[kind][]rule{
 		form("network(@)::inet", kInet), form("broadcast(@)", kInet), form("netmask(@)", kInet), form("(~ @)", kInet), form("set_masklen(@, 16)", kInet),
 		form("('10.0.5.0/16'::inet + @ % 50)", kInt), form("set_masklen(@, 8 + abs(@ % 9))", kInet, kInt), form("('192.168.0.' || abs(@ % 5))::inet", kInt),
 	},
+	kMoney: {
+		form("(@ + @)", kMoney, kMoney), form("(@ - @)", kMoney, kMoney), form("(@ * (@ % 5))", kMoney, kInt), form("(@ / 3)", kMoney), form("(@ * 0.5::float8)", kMoney),
+		form("@::money", kNum), form("(@ % 1000)::money", kInt),
+	},
 	kZoned: {
 		form("(@ + interval '7 hours')", kZoned), form("(@ - @ % 30 * interval '1 hour')", kZoned, kInt), form("timezone(interval '-3 hours', @)", kZoned),
 		form("(@ AT TIME ZONE 'Asia/Tokyo')", kZoned), form("@::timestamptz::timetz", kTime), form("@::timetz(0)", kZoned), form("@::time::timetz", kTime),
@@ -143,9 +147,9 @@ var rules = map[kind][]rule{
 	},
 }
 
-var scalarKinds = []kind{kInt, kInt, kInt, kText, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kJSON, kInet, kBits, kZoned}
+var scalarKinds = []kind{kInt, kInt, kInt, kText, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kJSON, kInet, kBits, kZoned, kMoney}
 
-var comparable = []kind{kInt, kInt, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kInet, kBits, kZoned}
+var comparable = []kind{kInt, kInt, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kInet, kBits, kZoned, kMoney}
 
 // expr makes an expression of kind k, at most depth operators deep.
 func (g *gen) expr(s *scope, k kind, depth int) *node {
@@ -302,6 +306,8 @@ func (g *gen) constant(k kind) string {
 		return pick(g, []string{"timestamp '2024-01-01 00:00:00'", "timestamp '2024-02-29 12:30:00'", "timestamp '2023-12-31 23:59:59.5'"})
 	case kInet:
 		return pick(g, []string{"inet '10.0.0.1'", "inet '10.0.0.1/24'", "inet '10.1.0.0/16'", "inet '::1'", "inet '192.168.0.3'"})
+	case kMoney:
+		return pick(g, []string{"money '1.50'", "money '-0.01'", "money '0'", "money '1,234.56'"})
 	case kZoned:
 		return pick(g, []string{"timetz '10:00+02'", "timetz '08:00+00'", "timetz '23:59:59.5-08'", "timetz '00:00+05:30'"})
 	case kBits:

@@ -38,7 +38,7 @@ var columnPool = []column{
 	{name: "i0", kind: kInt}, {name: "i1", kind: kInt}, {name: "s0", kind: kText}, {name: "s1", kind: kText},
 	{name: "n0", kind: kNum}, {name: "l0", kind: kBig}, {name: "b0", kind: kBool}, {name: "d0", kind: kDate},
 	{name: "t0", kind: kTime}, {name: "f0", kind: kFloat}, {name: "j0", kind: kJSON},
-	{name: "a0", kind: kInet}, {name: "v0", kind: kBits}, {name: "z0", kind: kZoned},
+	{name: "a0", kind: kInet}, {name: "v0", kind: kBits}, {name: "z0", kind: kZoned}, {name: "m0", kind: kMoney},
 }
 
 // newCase makes a schema with a history and the given number of views.

@@ -22,6 +22,7 @@ const (
 	kInet
 	kBits
 	kZoned
+	kMoney
 	kOther // arrays and intervals: shown, never computed with
 	kQuery
 	kFrom
@@ -31,7 +32,7 @@ const (
 var sqlTypes = map[kind]string{
 	kInt: "int", kBig: "bigint", kNum: "numeric(8,2)", kFloat: "float8", kText: "text",
 	kBool: "bool", kDate: "date", kTime: "timestamp", kJSON: "jsonb",
-	kInet: "inet", kBits: "varbit", kZoned: "timetz",
+	kInet: "inet", kBits: "varbit", kZoned: "timetz", kMoney: "money",
 }
 
 // hole marks the places of a format where the parts go; at stands for an @ of the
