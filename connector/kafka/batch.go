@@ -122,6 +122,11 @@ func commits(records []byte) bool {
 // record reads the first record of b and returns the rest. Rec is filled with what
 // a batch's records have for themselves; its key and value lie in b.
 func (h *batch) record(b []byte, rec *kgo.Record, headers bool) (rest []byte, err error) {
+	if !headers {
+		if rest, ok := h.shortRecord(b, rec); ok {
+			return rest, nil
+		}
+	}
 	size, at := varint(b, 0)
 	if at < 0 || size < 1 || size > int64(len(b)-at) {
 		return nil, errDamaged("a record is cut off")
@@ -145,6 +150,64 @@ func (h *batch) record(b []byte, rec *kgo.Record, headers bool) (rest []byte, er
 		}
 	}
 	return rest, nil
+}
+
+// shortRecord is record without headers for one whose numbers have at most three
+// bytes, as nearly all have; ok is false for any other, and for what is damaged.
+func (h *batch) shortRecord(b []byte, rec *kgo.Record) (rest []byte, ok bool) {
+	const before = 16 // the most that is looked at before the key
+	if len(b) < before {
+		return nil, false
+	}
+	size, n0 := shortVarint(b, 0)
+	at := n0 + 1
+	delta, n1 := shortVarint(b, at)
+	offset, n2 := shortVarint(b, at+n1)
+	at += n1 + n2
+	length, n3 := shortVarint(b, at)
+	at += n3
+	end := n0 + int(size) // of the record
+	if n0 == 0 || n1 == 0 || n2 == 0 || n3 == 0 || size < 0 || end > len(b) {
+		return nil, false
+	}
+	var key []byte
+	if length >= 0 {
+		to := at + int(length)
+		if to > end {
+			return nil, false
+		}
+		key, at = b[at:to:to], to
+	}
+	if at+3 > end {
+		return nil, false
+	}
+	length, n := shortVarint(b, at)
+	to := at + n + int(length)
+	if n == 0 || length < 0 || to > end {
+		return nil, false
+	}
+	rec.Offset, rec.Key, rec.Value = h.first+offset, key, b[at+n:to:to]
+	if h.attrs&attrAppendTime != 0 {
+		delta = 0
+	}
+	rec.Timestamp = time.UnixMilli(h.time + delta)
+	return b[end:], true
+}
+
+// shortVarint reads a number of at most three bytes, which are there, and tells how
+// many it has; 0: more.
+func shortVarint(b []byte, at int) (v int64, n int) {
+	u := uint64(b[at])
+	if n = 1; u >= 0x80 {
+		u = u&0x7f | uint64(b[at+1])<<7
+		if n = 2; u >= 0x80<<7 {
+			u = u&0x3fff | uint64(b[at+2])<<14
+			if n = 3; u >= 0x80<<14 {
+				n = 0
+			}
+		}
+	}
+	return int64(u>>1) ^ -int64(u&1), n
 }
 
 // parseHeaders reads a record's headers, which are the last it has.

@@ -36,7 +36,7 @@ func newLogWriter(t testing.TB, seed uint64) *logWriter {
 func (w *logWriter) records(n int) (raw []byte, last int32) {
 	delta := int32(w.r.IntN(2) * w.r.IntN(3))
 	for range n {
-		rec := kmsg.Record{TimestampDelta64: int64(w.r.IntN(1e6)), OffsetDelta: delta}
+		rec := kmsg.Record{TimestampDelta64: int64(w.r.IntN(1e6)) << (w.r.IntN(2) * w.r.IntN(12)), OffsetDelta: delta}
 		if w.r.IntN(3) > 0 {
 			rec.Key = fmt.Appendf(nil, "k%d", w.r.IntN(100))
 		}
@@ -198,7 +198,7 @@ func TestDamagedBatch(t *testing.T) {
 	w.batch(0, -1, 3, raw, last)
 	good := len(w.log)
 	w.batch(0, -1, 3, raw, last)
-	for _, at := range []int{atCRC, atAttrs, atCount + 3, atRecords, good - 1} {
+	for _, at := range []int{atCRC, atAttrs, atCount + 3, atRecords, len(w.log) - good - 1} {
 		log := bytes.Clone(w.log)
 		log[good+at] ^= 0x11
 		r := &records{}

@@ -218,3 +218,33 @@ func BenchmarkDecodeBid(b *testing.B) {
 		c.AddWeight(1)
 	}
 }
+
+// BenchmarkDecodeBids decodes bids of 272 bytes that differ in the lengths of their
+// values, all their columns, of which five were asked for.
+func BenchmarkDecodeBids(b *testing.B) {
+	names := []string{"auction", "bidder", "price", "channel", "url", "date_time", "extra"}
+	ts := []types.T{types.TInt8, types.TInt8, types.TInt8, types.TText, types.TText, types.TTimestamp, types.TText}
+	var cols []connector.Column
+	for i, n := range names {
+		cols = append(cols, connector.Column{Name: n, Typ: ts[i]})
+	}
+	d, c := newTestDecoder(cols), vec.NewChunk([]types.T{types.TInt8, types.TInt8, types.TInt8, types.TTimestamp, types.TText}, vec.MaxRows)
+	at := []int{0, 1, 2, -1, -1, 3, 4}
+	var recs [][]byte
+	for i := range 512 {
+		v := fmt.Appendf(nil, `{"auction":%d,"bidder":%d,"price":%d,"channel":"channel-%d","url":"https://www.nexmark.com/item.htm?query=1&channel_id=%d","date_time":"2024-01-02 03:04:%02d.%03d","extra":"`,
+			1000+i*7%5000, 1000+i*13%77777, 100+i*37%1000000, i*31%10000, i*31%10000, i/1000%60, i%1000)
+		v = append(v, strings.Repeat("x", 270-len(v))...)
+		recs = append(recs, append(v, `"}`...))
+	}
+	b.SetBytes(272)
+	for i := 0; b.Loop(); i++ {
+		if c.Rows == vec.MaxRows {
+			c.Reset()
+		}
+		if err := d.Append(c, at, recs[i%len(recs)]); err != nil {
+			b.Fatal(err)
+		}
+		c.AddWeight(1)
+	}
+}

@@ -3,9 +3,11 @@ package json
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -35,12 +37,42 @@ type shape struct{ next []branch }
 
 type branch struct {
 	lead string // from the end of the value before
-	col  int    // takes the value; -1: none
-	form form
+	// The first up to eight bytes of lead and its last, as numbers, with the bits that
+	// count; the second ones begin at tailAt. Of a longer lead they leave out some.
+	head, headMask, tail, tailMask uint64
+	tailAt                         int
+	col                            int // takes the value; -1: none
+	form                           form
 	// flat values only: columns lie inside objects and arrays found here.
 	flat    bool
+	length  int    // of the last time here, a guess at that of the next one
 	to      *shape // nil: the record ends behind lead
 	missing []int  // at the end: columns without a value
+}
+
+// weigh prepares the comparison of records with lead.
+func (br *branch) weigh() {
+	word := func(s string) (w, mask uint64) {
+		for i := range min(len(s), 8) {
+			w, mask = w|uint64(s[i])<<(8*i), mask|0xff<<(8*i)
+		}
+		return w, mask
+	}
+	br.tailAt = max(len(br.lead)-8, 0)
+	br.head, br.headMask = word(br.lead)
+	br.tail, br.tailMask = word(br.lead[br.tailAt:])
+}
+
+// leads reports whether b goes on with lead at i. There are eight bytes behind.
+func (br *branch) leads(b []byte, i int) bool {
+	return (eight(b, i)^br.head)&br.headMask|(eight(b, i+br.tailAt)^br.tail)&br.tailMask == 0 &&
+		(len(br.lead) <= 16 || string(b[i+8:i+br.tailAt]) == br.lead[8:br.tailAt])
+}
+
+// eight are the eight bytes of b from i on, which are there.
+func eight(b []byte, i int) uint64 {
+	p := unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), i)
+	return binary.LittleEndian.Uint64(unsafe.Slice((*byte)(p), 8))
 }
 
 // form is how a column's values are read in the simplest case.
@@ -49,8 +81,10 @@ type form uint8
 const (
 	formAny form = iota
 	formText
-	formInt
 	formTimestamp
+	formInt2 // from here on integers
+	formInt4
+	formInt8
 )
 
 // The bounds of a tree, and of the effort to keep one that does not pay.
@@ -97,8 +131,12 @@ func formOf(t types.T) form {
 		if t.Mod < 0 {
 			return formText
 		}
-	case types.Int2, types.Int4, types.Int8:
-		return formInt
+	case types.Int2:
+		return formInt2
+	case types.Int4:
+		return formInt4
+	case types.Int8:
+		return formInt8
 	case types.Timestamp, types.Timestamptz:
 		return formTimestamp
 	}
@@ -160,6 +198,7 @@ func (s *shapes) add(at *shape, br branch) *shape {
 		}
 		return old.to
 	}
+	br.weigh()
 	// Longer ones come first, so that none hides behind its beginning.
 	at.next = slices.Insert(at.next, i, br)
 	s.branches++
@@ -187,9 +226,15 @@ func (d *Decoder) follow(c *vec.Chunk, at []int, b []byte) bool {
 	d.clean = clean(b)
 	s, i := &d.shapes.root, 0
 	for {
-		br := s.match(b[i:])
-		if br == nil {
+		if len(s.next) == 0 {
 			return false
+		}
+		// The first branch is the only one, mostly, and has values before it.
+		br := &s.next[0]
+		if n := len(br.lead); br.to == nil || len(b)-i < n+8 || !br.leads(b, i) {
+			if br = s.match(b[i:]); br == nil {
+				return false
+			}
 		}
 		i += len(br.lead)
 		if s = br.to; s == nil {
@@ -200,6 +245,15 @@ func (d *Decoder) follow(c *vec.Chunk, at []int, b []byte) bool {
 			}
 			return true
 		}
+		if br.form >= formInt2 && len(b)-i >= 8 {
+			// No lead begins as a number goes on, so that need not be looked at.
+			if n, digits := upTo7Digits(eight(b, i)); digits == 1 || digits > 1 && b[i] != '0' {
+				if br.append(c, at[br.col], n) {
+					i += digits
+					continue
+				}
+			}
+		}
 		if br.flat && (b[i] == '{' || b[i] == '[') {
 			return false
 		}
@@ -209,8 +263,39 @@ func (d *Decoder) follow(c *vec.Chunk, at []int, b []byte) bool {
 	}
 }
 
-// take decodes the value at i for the branch's column and returns its end; 0: it
-// cannot.
+// append appends an integer of up to seven digits to the column at a place, if it was
+// asked for; it reports whether the type can have it.
+func (br *branch) append(c *vec.Chunk, at int, n int64) bool {
+	if br.form == formInt2 && n > math.MaxInt16 {
+		return false
+	}
+	if at < 0 {
+		return true
+	}
+	switch v := c.Cols[at]; br.form {
+	case formInt8:
+		v := v.(*vec.Col[int64])
+		v.Vals = append(v.Vals, n)
+	case formInt4:
+		v := v.(*vec.Col[int32])
+		v.Vals = append(v.Vals, int32(n))
+	default:
+		v := v.(*vec.Col[int16])
+		v.Vals = append(v.Vals, int16(n))
+	}
+	return true
+}
+
+// column is the column of a chunk at a place; nil: it was not asked for.
+func column(c *vec.Chunk, at int) vec.Vector {
+	if at < 0 {
+		return nil
+	}
+	return c.Cols[at]
+}
+
+// take decodes the value at i for the branch's column, which follow has not done
+// itself, and returns its end; 0: it cannot.
 func (d *Decoder) take(c *vec.Chunk, at []int, br *branch, b []byte, i int) int {
 	k := br.col
 	if k < 0 {
@@ -225,12 +310,9 @@ func (d *Decoder) take(c *vec.Chunk, at []int, br *branch, b []byte, i int) int 
 		}
 		return e
 	}
-	var v vec.Vector
-	if at[k] >= 0 {
-		v = c.Cols[at[k]]
-	}
+	v := column(c, at[k])
 	switch br.form {
-	case formInt:
+	case formInt2, formInt4, formInt8:
 		if n, e := integer(b, i); e > 0 && appendInteger(v, &d.cols[k].Typ, n) {
 			return e
 		}
@@ -248,8 +330,15 @@ func (d *Decoder) take(c *vec.Chunk, at []int, br *branch, b []byte, i int) int 
 		if b[i] != '"' {
 			break
 		}
-		if e, _ := d.quoted(b, i+1); e > 0 {
-			t := &d.cols[k].Typ
+		t := &d.cols[k].Typ
+		// What reads as a time has no quotes in it, so one that ends where the last one
+		// did ends there indeed.
+		e := i + 1 + br.length
+		if e >= len(b) || b[e] != '"' {
+			e, _ = d.quoted(b, i+1)
+		}
+		if e > i {
+			br.length = e - i - 1
 			if us, ok := d.days.timestamp(b[i+1:e], t.ID == types.Timestamptz); ok {
 				if v != nil {
 					c := v.(*vec.Col[int64])
@@ -312,6 +401,25 @@ func integer(b []byte, i int) (n int64, end int) {
 		n = -n
 	}
 	return n, i
+}
+
+// upTo7Digits reads the number that w, eight bytes of text, begins with, and tells
+// how many digits it has; 0: none, or all of w are digits.
+func upTo7Digits(w uint64) (n int64, digits int) {
+	v := w ^ ones*'0'
+	// The top bit of each byte above 9, right up to the first one: a carry comes out
+	// of such a byte only.
+	over := (v | (v + ones*(0x80-10))) & highs
+	if over == 0 {
+		return 0, 0
+	}
+	if digits = bits.TrailingZeros64(over) / 8; digits == 0 {
+		return 0, 0
+	}
+	v <<= uint(64 - 8*digits) // as if zeros were before it
+	v = v*10 + v>>8           // pairs of digits, in every second byte
+	v = (v&0x000000ff000000ff*(100+1000000<<32) + v>>16&0x000000ff000000ff*(1+10000<<32)) >> 32
+	return int64(v), digits
 }
 
 // quoted is plain for a record of which it is known whether it is clean.

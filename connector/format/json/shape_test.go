@@ -3,6 +3,7 @@ package json
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -257,4 +258,32 @@ func FuzzShapes(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Integers are read eight bytes at a time, and so must end at the right byte.
+func TestIntegerEnds(t *testing.T) {
+	for _, digits := range []string{"0", "7", "10", "99", "305", "1234", "99999", "123456", "9999999", "12345678", "123456789", "999999999999999999"} {
+		for _, sign := range []string{"", "-"} {
+			for _, behind := range []string{"", ",", "}", " ", "/", ":", "\x00", "\x7f", "\x80", "\xff\xff\xff", ",\"a\":1}", "]]]]]]]]]"} {
+				text := sign + digits
+				want, err := strconv.ParseInt(text, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, end := integer([]byte("x"+text+behind), 1); n != want || end != 1+len(text) {
+					t.Errorf("%q: %d up to %d", text+behind, n, end)
+				}
+			}
+			for _, behind := range []string{".", ".5", "e1", "E1", ".500000,", "e10,\"a\":"} {
+				if _, end := integer([]byte(sign+digits+behind), 0); end != 0 {
+					t.Errorf("%q is taken for an integer up to %d", sign+digits+behind, end)
+				}
+			}
+		}
+	}
+	for _, bad := range []string{"01,\"a\":22", "-01,\"a\":2", "00", "-", "-,\"a\":\"b\"", "a1234567", "1234567890123456789,"} {
+		if _, end := integer([]byte(bad), 0); end != 0 {
+			t.Errorf("%q is taken for an integer up to %d", bad, end)
+		}
+	}
 }
