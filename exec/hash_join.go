@@ -276,7 +276,7 @@ func (m *joinMatch) reset(n int) {
 func (j *hashJoin) insert(in int, c *vec.Chunk, emit Emit) error {
 	s := j.side[in]
 	s.vnodes.prepare(c)
-	if s.keepRows {
+	if s.keepRows && !s.loose {
 		s.format.encode(&s.batch, c)
 		s.warm(c.Rows)
 	}
@@ -308,7 +308,7 @@ func (j *hashJoin) insert(in int, c *vec.Chunk, emit Emit) error {
 		}
 		j.m.keys[i] = kid
 		if s.keepRows {
-			j.m.ids[i], j.m.fresh[i] = s.insert(j, in, k, kid, i, w)
+			j.m.ids[i], j.m.fresh[i] = s.insert(j, in, k, kid, c, i, w)
 		}
 	}
 	return j.out.flush(emit)
@@ -342,9 +342,6 @@ func (j *hashJoin) touchKey(kid uint32, k []byte, s *joinSide) {
 
 // warm hashes the rows of the chunk and loads where they will be looked up.
 func (s *joinSide) warm(n int) {
-	if s.loose {
-		return
-	}
 	s.hash = s.hash[:0]
 	for i := range n {
 		s.hash = append(s.hash, hashKey(s.batch.row(i)))
@@ -353,12 +350,14 @@ func (s *joinSide) warm(n int) {
 }
 
 // insert adds w to the weight of row i, making its record if there is none.
-func (s *joinSide) insert(j *hashJoin, in int, k []byte, kid uint32, i int, w int64) (id uint32, added bool) {
-	row := s.batch.row(i)
+func (s *joinSide) insert(j *hashJoin, in int, k []byte, kid uint32, c *vec.Chunk, i int, w int64) (id uint32, added bool) {
 	if s.loose {
-		id, added = s.rows.addLoose(row), true
+		var row []byte
+		id, row = s.rows.addLoose(s.format.rowSize(c, i))
+		s.format.write(row, c, i)
+		added = true
 	} else {
-		id, added = s.rows.upsert(s.hash[i], row)
+		id, added = s.rows.upsert(s.hash[i], s.batch.row(i))
 	}
 	r := s.rows.rec(id)
 	if added {

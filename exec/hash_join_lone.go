@@ -1,6 +1,11 @@
 package exec
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/streamdb/streamdb/vec"
+)
 
 // loneRows are the rows of one side of a join that meet nothing because a key is
 // NULL, and belong to the output by themselves. No other row changes that, so they
@@ -9,6 +14,7 @@ type loneRows struct {
 	format  *rowFormat
 	rows    *table // payload: weight, flags, vnode
 	unsaved []uint32
+	row     []byte // scratch
 }
 
 const (
@@ -20,6 +26,13 @@ const (
 
 func newLoneRows(f *rowFormat) loneRows {
 	return loneRows{format: f, rows: newTable(loneSize, f.keyWidth())}
+}
+
+// addFrom adds w to the weight of row i of a chunk.
+func (l *loneRows) addFrom(c *vec.Chunk, i int, w int64, vnode byte) {
+	l.row = slices.Grow(l.row[:0], l.format.rowSize(c, i))[:l.format.rowSize(c, i)]
+	l.format.write(l.row, c, i)
+	l.add(l.row, w, vnode)
 }
 
 // add adds w to the weight of a row.

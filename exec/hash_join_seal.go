@@ -14,7 +14,7 @@ func (j *hashJoin) insertLone(in int, c *vec.Chunk, i int, w int64, emit Emit) e
 		return nil
 	}
 	if !j.ctx.Batch {
-		s.lone.add(s.batch.row(i), w, s.vnodes.at(i))
+		s.lone.addFrom(c, i, w, s.vnodes.at(i))
 	}
 	return j.emitRow(in, c, i, w, emit)
 }

@@ -141,7 +141,9 @@ func (j *hashJoin) loadRow(in int, row []byte, vnode byte, w, deg int64) error {
 	le.PutUint64(k[keyTotal+8*in:], le.Uint64(k[keyTotal+8*in:])+uint64(w))
 	id, added := noID, true
 	if s.loose {
-		id = s.rows.addLoose(row)
+		var room []byte
+		id, room = s.rows.addLoose(len(row))
+		copy(room, row)
 	} else {
 		id, added = s.rows.upsert(hashKey(row), row)
 	}

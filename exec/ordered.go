@@ -63,6 +63,7 @@ const (
 	ordFresh // of this epoch, not yet emitted and not among the unsaved
 	partTouched
 	ordChanged // in this epoch
+	ordBare    // of this chunk: instead of its key it has the number of its row there
 )
 
 // orderedRows keeps the rows of partitions with their weights, each partition in
@@ -79,6 +80,7 @@ type orderedRows struct {
 	order  *rowOrder
 	// loose rows are found by their order only; a row without weight has left it.
 	loose  bool
+	chunk  looseChunk
 	batch  rowBatch
 	kb     []byte
 	unsavd []uint32
@@ -221,16 +223,17 @@ func (o *orderedRows) Load(key, val []byte) error {
 	o.one.Reset()
 	o.format.decode(o.one, 0, [][]byte{key})
 	o.one.Rows = 1
-	o.prepare(o.one)
-	pid := o.partition(0)
-	o.parts.rec(pid)[partVnode] = val[0]
-	n := o.rowKey(o.one, 0, pid)
 	var id uint32
 	if o.loose {
-		id = o.addLoose(pid, n, w)
+		o.prepareLoose(o.one)
+		id = o.addLoose(o.partition(0), 0, w)
+		o.writeLoose()
 	} else {
-		id = o.add(pid, n, w)
+		o.prepare(o.one)
+		pid := o.partition(0)
+		id = o.add(pid, o.rowKey(o.one, 0, pid), w)
 	}
+	o.parts.rec(le.Uint32(o.rows.rec(id)[ordPart:]))[partVnode] = val[0]
 	o.unsavd = o.unsavd[:0]
 	le.PutUint32(o.rows.rec(id)[ordFlags:], ordPersisted)
 	return nil

@@ -37,7 +37,9 @@ func TestRowOrderModel(t *testing.T) {
 				continue
 			}
 			want[k] = slices.Insert(want[k], at, key)
-			ids[string(key)] = rows.addLoose(key)
+			id, room := rows.addLoose(len(key))
+			copy(room, key)
+			ids[string(key)] = id
 			o.insert(p, ids[string(key)], key[8:])
 		} else if n := len(want[k]); n > 0 {
 			at := r.Intn(n)

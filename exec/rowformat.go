@@ -18,9 +18,17 @@ type rowFormat struct {
 	off   []int
 	fixed int // bytes before the tail
 	nulls int // offset of the null bitmap
-	nvar  int
+	vars  []formatVar
 	norm  bool
-	value []byte // scratch
+	value []byte       // scratch
+	tails []*vec.Bytes // scratch: the variable columns of a chunk
+}
+
+// formatVar is a variable column: its number in cols, and whether its bytes are
+// kept as they are.
+type formatVar struct {
+	k   int
+	raw bool
 }
 
 // allColumns returns the positions of all columns.
@@ -35,12 +43,12 @@ func allColumns(ts []types.T) []int {
 // newRowFormat lays out columns cols of rows with types ts.
 func newRowFormat(ts []types.T, cols []int, norm bool) *rowFormat {
 	f := &rowFormat{cols: cols, norm: norm}
-	for _, c := range cols {
+	for k, c := range cols {
 		f.typs = append(f.typs, ts[c])
 		f.off = append(f.off, f.fixed)
 		f.fixed += f.width(ts[c])
 		if ts[c].Kind() == types.KBytes {
-			f.nvar++
+			f.vars = append(f.vars, formatVar{k, !norm || identitySafe(ts[c])})
 		}
 	}
 	f.nulls = f.fixed
@@ -64,7 +72,7 @@ func (f *rowFormat) width(t types.T) int {
 
 // keyWidth returns the width of every row, or 0 if rows vary.
 func (f *rowFormat) keyWidth() int {
-	if f.nvar > 0 {
+	if len(f.vars) > 0 {
 		return 0
 	}
 	return f.fixed
@@ -81,16 +89,21 @@ func (b *rowBatch) row(i int) []byte { return b.buf[b.off[i]:b.off[i+1]] }
 // encode replaces b's content by the rows of c.
 func (f *rowFormat) encode(b *rowBatch, c *vec.Chunk) {
 	n := c.Rows
-	b.off = b.off[:0]
-	size := 0
-	for i := range n {
-		b.off = append(b.off, size)
-		size += f.fixed
-		if f.nvar > 0 {
-			size += f.tail(c, i)
-		}
+	b.off = append(b.off[:0], 0)
+	for range n {
+		b.off = append(b.off, f.fixed)
 	}
-	b.off = append(b.off, size)
+	f.tails = f.tails[:0]
+	for _, x := range f.vars {
+		v := c.Cols[f.cols[x.k]].(*vec.Bytes)
+		f.tails = append(f.tails, v)
+		f.addLengths(b.off[1:], x, v)
+	}
+	size := 0
+	for i, l := range b.off {
+		size += l
+		b.off[i] = size
+	}
 	if cap(b.buf) < size {
 		b.buf = make([]byte, size+size/4)
 	}
@@ -101,8 +114,8 @@ func (f *rowFormat) encode(b *rowBatch, c *vec.Chunk) {
 	for k, col := range f.cols {
 		f.encodeCol(b, k, c.Cols[col], n)
 	}
-	if f.nvar > 0 {
-		f.encodeTails(b, c)
+	if len(f.vars) > 0 {
+		f.encodeTails(b, n)
 	}
 }
 
@@ -189,39 +202,42 @@ func (f *rowFormat) putInterval(p []byte, v types.IntervalValue) {
 	le.PutUint32(p[12:], uint32(v.Months))
 }
 
-// tail returns the length of row i's variable part.
-func (f *rowFormat) tail(c *vec.Chunk, i int) int {
-	n := 0
-	for k, col := range f.cols {
-		if v, ok := c.Cols[col].(*vec.Bytes); ok && !v.IsNull(i) {
-			n += len(f.stored(f.typs[k], v.At(i)))
+// addLengths adds to the lengths of the rows what a variable column takes.
+func (f *rowFormat) addLengths(lengths []int, x formatVar, v *vec.Bytes) {
+	nulls := v.Nulls()
+	for i := range lengths {
+		switch {
+		case len(nulls) > 0 && nulls.Get(i):
+		case x.raw:
+			lengths[i] += int(v.Off[i+1] - v.Off[i])
+		default:
+			lengths[i] += len(f.stored(f.typs[x.k], v.At(i)))
 		}
 	}
-	return n
 }
 
-// stored returns the bytes kept for b, borrowed until the next call.
+// stored returns the bytes kept for b, a value of a column that is not raw. They
+// are borrowed until the next call.
 func (f *rowFormat) stored(t types.T, b []byte) []byte {
-	if f.norm && !identitySafe(t) {
-		f.value = types.AppendKeyBytes(f.value[:0], t, b, false)
-		return f.value
-	}
-	return b
+	f.value = types.AppendKeyBytes(f.value[:0], t, b, false)
+	return f.value
 }
 
-func (f *rowFormat) encodeTails(b *rowBatch, c *vec.Chunk) {
-	for i := range c.Rows {
+// encodeTails writes the variable columns, f.tails, of n rows.
+func (f *rowFormat) encodeTails(b *rowBatch, n int) {
+	for i := range n {
 		row := b.row(i)
 		end := f.fixed
-		for k, col := range f.cols {
-			v, ok := c.Cols[col].(*vec.Bytes)
-			if !ok {
-				continue
+		for j, x := range f.vars {
+			v := f.tails[j]
+			switch {
+			case len(v.Null) > 0 && v.Null.Get(i):
+			case x.raw:
+				end += copy(row[end:], v.Data[v.Off[i]:v.Off[i+1]])
+			default:
+				end += copy(row[end:], f.stored(f.typs[x.k], v.At(i)))
 			}
-			if !v.IsNull(i) {
-				end += copy(row[end:], f.stored(f.typs[k], v.At(i)))
-			}
-			le.PutUint32(row[f.off[k]:], uint32(end))
+			le.PutUint32(row[f.off[x.k]:], uint32(end))
 		}
 	}
 }

@@ -157,19 +157,26 @@ func (t *table) warm(hashes []uint64) {
 }
 
 // addLoose adds a record that no key finds, for owners that reach their records
-// by links of their own.
-func (t *table) addLoose(key []byte) uint32 {
-	id := t.recs.add()
-	r := t.recs.at(id)[t.payload:]
-	if t.kw > 0 {
-		copy(r, key)
-	} else {
-		le.PutUint64(r, uint64(t.keys.put(key)))
-	}
-	return id
+// by links of their own, and returns the room for its key of n bytes, which is
+// valid until the next insertion.
+func (t *table) addLoose(n int) (id uint32, key []byte) {
+	id = t.recs.add()
+	return id, t.keyRoom(id, n)
 }
 
-// freeLoose deletes a record of addLoose in a table whose keys vary in width.
+// keyRoom gives a record that has no key one of n bytes.
+func (t *table) keyRoom(id uint32, n int) []byte {
+	r := t.recs.at(id)[t.payload:]
+	if t.kw > 0 {
+		return r[:t.kw]
+	}
+	k, room := t.keys.alloc(n)
+	le.PutUint64(r, uint64(k))
+	return room
+}
+
+// freeLoose deletes a record of addLoose, which may have no key yet, in a table
+// whose keys vary in width.
 func (t *table) freeLoose(id uint32) {
 	t.keys.del(ref(le.Uint64(t.recs.at(id)[t.payload:])))
 	t.recs.del(id)

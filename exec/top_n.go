@@ -44,16 +44,26 @@ func (t *topN) Push(_ int, c *vec.Chunk, _ Emit) error {
 	if t.limit == 0 {
 		return nil
 	}
+	if t.loose {
+		if err := t.pushLoose(c); err != nil {
+			return err
+		}
+	} else {
+		t.pushKept(c)
+	}
+	if t.ctx.Budget > 0 {
+		return t.overBudget(t.StateBytes())
+	}
+	return nil
+}
+
+// pushKept takes a chunk into partitions that keep the rows outside of their
+// windows too.
+func (t *topN) pushKept(c *vec.Chunk) {
 	t.prepare(c)
 	for i := range c.Rows {
 		w := c.Weight(i)
 		if w == 0 {
-			continue
-		}
-		if t.loose {
-			if err := t.pushLoose(c, i, w); err != nil {
-				return err
-			}
 			continue
 		}
 		pid := t.partition(i)
@@ -72,10 +82,6 @@ func (t *topN) Push(_ int, c *vec.Chunk, _ Emit) error {
 		})
 		t.trimAt = 2*t.rows.n + 4096
 	}
-	if t.ctx.Budget > 0 {
-		return t.overBudget(t.StateBytes())
-	}
-	return nil
 }
 
 // beyond reports whether the row of the last rowKey comes after the last row

@@ -1,7 +1,8 @@
 package exec
 
 import (
-	"encoding/binary"
+	"bytes"
+	"slices"
 
 	"github.com/streamdb/streamdb/vec"
 )
@@ -10,31 +11,41 @@ import (
 // no more than that many rows, which only their order finds.
 const maxLoose = 32
 
-// pushLoose takes row i into an append-only partition of a few rows. A row that
-// cannot enter the window costs its sort key and a comparison.
-func (t *topN) pushLoose(c *vec.Chunk, i int, w int64) error {
-	if w < 0 {
-		return t.negative("a row")
-	}
-	pid := t.partition(i)
-	p := t.parts.rec(pid)
-	t.kb = t.sort.append(binary.LittleEndian.AppendUint64(t.kb[:0], uint64(pid)), c, i)
-	sortLen := len(t.kb) - 8
-	n := int64(le.Uint64(p[partRows:]))
-	if n >= t.offset+t.limit && sortLen >= 8 {
-		if last := t.order.list(p)[(n-1)*entryBytes:]; orderPrefix(t.kb[8:]) > le.Uint64(last) {
-			return nil
+// looseChunk is the chunk at hand: the sort keys of its rows, and the records made
+// of them, whose bytes are written once it is known which of them last.
+type looseChunk struct {
+	c     *vec.Chunk
+	sorts rowBatch
+	bare  []uint32
+	row   []byte // scratch
+}
+
+// pushLoose takes a chunk into append-only partitions of a few rows. A row that
+// cannot enter its window costs its sort key and a comparison, and one that another
+// row of the chunk puts out again not much more.
+func (t *topN) pushLoose(c *vec.Chunk) error {
+	t.prepareLoose(c)
+	for i := range c.Rows {
+		w := c.Weight(i)
+		if w < 0 {
+			return t.negative("a row")
+		}
+		if w == 0 {
+			continue
+		}
+		pid := t.partition(i)
+		p := t.parts.rec(pid)
+		n := int64(le.Uint64(p[partRows:]))
+		if n >= t.offset+t.limit && t.compareLoose(t.order.list(p)[(n-1)*entryBytes:], i) < 0 {
+			continue
+		}
+		t.touch(pid, p)
+		t.addLoose(pid, i, w)
+		for n = int64(le.Uint64(p[partRows:])); n > t.offset+t.limit; n-- {
+			t.evict(p, int(n-1)*entryBytes)
 		}
 	}
-	t.kb = append(t.kb, t.batch.row(i)...)
-	if n >= t.offset+t.limit && t.order.compare(t.order.list(p)[(n-1)*entryBytes:], orderPrefix(t.kb[8:]), t.kb[8:]) < 0 {
-		return nil
-	}
-	t.touch(pid, p)
-	t.addLoose(pid, sortLen, w)
-	for n = int64(le.Uint64(p[partRows:])); n > t.offset+t.limit; n-- {
-		t.evict(p, int(n-1)*entryBytes)
-	}
+	t.writeLoose()
 	return nil
 }
 
@@ -44,6 +55,7 @@ func (t *topN) evict(p []byte, at int) {
 	t.order.removeAt(p, at)
 	r := t.rows.rec(id)
 	if t.ctx.Batch || le.Uint32(r[ordFlags:])&ordFresh != 0 {
+		le.PutUint32(r[ordFlags:], 0)
 		t.rows.freeLoose(id)
 		return
 	}
@@ -67,27 +79,101 @@ func (t *topN) settle(pid uint32) {
 	})
 }
 
-// addLoose adds weight to the row whose key rowKey has made, which only the order
-// of its partition finds.
-func (o *orderedRows) addLoose(pid uint32, sortLen int, w int64) uint32 {
-	p := o.parts.rec(pid)
-	prefix := orderPrefix(o.kb[8:])
-	at, found := o.order.search(o.order.list(p)[:le.Uint64(p[partRows:])*entryBytes], prefix, o.kb[8:])
-	if found {
-		id := le.Uint32(o.order.list(p)[at+8:])
-		r := o.rows.rec(id)
-		le.PutUint64(r, le.Uint64(r)+uint64(w))
-		if le.Uint32(r[ordFlags:])&ordFresh == 0 {
-			o.dirty(id, r)
-		}
-		return id
+// prepareLoose makes a chunk the one at hand.
+func (o *orderedRows) prepareLoose(c *vec.Chunk) {
+	o.keys.prepare(c)
+	o.parts.warm(o.keys.hash)
+	o.vnodes.prepare(c)
+	s := &o.chunk.sorts
+	s.buf, s.off = s.buf[:0], append(s.off[:0], 0)
+	for i := range c.Rows {
+		s.buf = o.sort.append(s.buf, c, i)
+		s.off = append(s.off, len(s.buf))
 	}
-	id := o.rows.addLoose(o.kb)
+	o.chunk.c = c
+}
+
+// compareLoose compares an entry of a partition with row i of the chunk.
+func (o *orderedRows) compareLoose(e []byte, i int) int {
+	l := &o.chunk
+	sort := l.sorts.row(i)
+	switch p, prefix := le.Uint64(e), orderPrefix(sort); {
+	case p < prefix:
+		return -1
+	case p > prefix:
+		return 1
+	}
+	id := le.Uint32(e[8:])
+	r := o.rows.rec(id)
+	if le.Uint32(r[ordFlags:])&ordBare != 0 {
+		if d := bytes.Compare(l.sorts.row(int(le.Uint64(r[ordScratch:]))), sort); d != 0 {
+			return d
+		}
+		o.writeBare(id, r)
+	} else if d := bytes.Compare(o.sortKey(id), sort); d != 0 {
+		return d
+	}
+	n := o.format.rowSize(l.c, i)
+	l.row = slices.Grow(l.row[:0], n)[:n]
+	o.format.write(l.row, l.c, i)
+	return bytes.Compare(o.rowBytes(id), l.row)
+}
+
+// addLoose adds weight to row i of the chunk, which only the order of its partition
+// finds. The bytes of a new row are missing until writeLoose.
+func (o *orderedRows) addLoose(pid uint32, i int, w int64) uint32 {
+	p := o.parts.rec(pid)
+	l := o.order.list(p)[:le.Uint64(p[partRows:])*entryBytes]
+	lo, hi := 0, len(l)/entryBytes
+	for lo < hi {
+		m := (lo + hi) / 2
+		d := o.compareLoose(l[m*entryBytes:], i)
+		if d == 0 {
+			id := le.Uint32(l[m*entryBytes+8:])
+			r := o.rows.rec(id)
+			le.PutUint64(r, le.Uint64(r)+uint64(w))
+			if le.Uint32(r[ordFlags:])&ordFresh == 0 {
+				o.dirty(id, r)
+			}
+			return id
+		}
+		if d < 0 {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	id := o.rows.recs.add()
 	r := o.rows.rec(id)
 	le.PutUint64(r, uint64(w))
-	le.PutUint32(r[ordFlags:], ordFresh)
+	le.PutUint32(r[ordFlags:], ordFresh|ordBare)
 	le.PutUint32(r[ordPart:], pid)
-	le.PutUint32(r[ordSortLen:], uint32(sortLen))
-	o.order.insertAt(p, at, prefix, id)
+	le.PutUint64(r[ordScratch:], uint64(i))
+	o.chunk.bare = append(o.chunk.bare, id)
+	o.order.insertAt(p, lo*entryBytes, orderPrefix(o.chunk.sorts.row(i)), id)
 	return id
+}
+
+// writeLoose writes the bytes of the chunk's rows that are still there.
+func (o *orderedRows) writeLoose() {
+	for _, id := range o.chunk.bare {
+		if r := o.rows.rec(id); le.Uint32(r[ordFlags:])&ordBare != 0 {
+			o.writeBare(id, r)
+		}
+	}
+	o.chunk.bare, o.chunk.c = o.chunk.bare[:0], nil
+}
+
+// writeBare gives a record of the chunk its key: partition, sort key and row.
+func (o *orderedRows) writeBare(id uint32, r []byte) {
+	l := &o.chunk
+	i := int(le.Uint64(r[ordScratch:]))
+	sort := l.sorts.row(i)
+	key := o.rows.keyRoom(id, 8+len(sort)+o.format.rowSize(l.c, i))
+	le.PutUint64(key, uint64(le.Uint32(r[ordPart:])))
+	copy(key[8:], sort)
+	o.format.write(key[8+len(sort):], l.c, i)
+	le.PutUint32(r[ordSortLen:], uint32(len(sort)))
+	le.PutUint32(r[ordFlags:], le.Uint32(r[ordFlags:])&^ordBare)
+	le.PutUint64(r[ordScratch:], 0)
 }
