@@ -161,8 +161,11 @@ func (t *Tree) build(p plan.Node, parent *treeNode, side int, in *loop) (*treeNo
 	if r, ok := n.op.(looper); ok {
 		r.drive(in)
 	}
-	if l, ok := n.op.(*limit); ok {
-		l.boundSort(n.kids[0])
+	switch op := n.op.(type) {
+	case *limit:
+		op.boundSort(n.kids[0])
+	case *sink:
+		op.askLast(n.kids[0])
 	}
 	t.wire(n)
 	t.post = append(t.post, n)

@@ -34,6 +34,7 @@ const (
 type hashAgg struct {
 	*opBase
 	scalar bool
+	last   bool // see emitLast
 	group  []int
 	keys   *keyer
 	exact  *rowFormat // of the group columns as displayed

@@ -254,6 +254,12 @@ func (h *hashAgg) emitPairs(emit Emit) error {
 	return nil
 }
 
+// emitLast implements lastRows: the key are the group columns.
+func (h *hashAgg) emitLast(key []int) bool {
+	h.last = !h.ctx.Batch && sameColumns(key, firstColumns(len(h.group)))
+	return h.last
+}
+
 // pair selects an old and a new row (-1: none) for emission.
 func (h *hashAgg) pair(o, n int) {
 	s := &h.seal
@@ -262,7 +268,7 @@ func (h *hashAgg) pair(o, n int) {
 	if hasOld && hasNew && sameRow(s.cand, o, len(s.olds)+n) {
 		return
 	}
-	if hasOld {
+	if hasOld && (!hasNew || !h.last) {
 		s.sel, s.diff = append(s.sel, int32(o)), append(s.diff, -1)
 	}
 	if hasNew {

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/vec"
@@ -34,6 +36,12 @@ func newProject(p *plan.Project, b *opBase) (Operator, error) {
 	}
 	op.keep = vec.NewChunk(plan.Types(p.Out), 0)
 	return op, nil
+}
+
+// rearranges reports whether the output is the n columns of the input, all of them
+// and nothing else, in any order.
+func (p *project) rearranges(n int) bool {
+	return !slices.Contains(p.refs, -1) && sameColumns(p.refs, firstColumns(n))
 }
 
 func (p *project) Push(_ int, c *vec.Chunk, emit Emit) error {

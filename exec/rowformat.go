@@ -32,8 +32,11 @@ type formatVar struct {
 }
 
 // allColumns returns the positions of all columns.
-func allColumns(ts []types.T) []int {
-	cols := make([]int, len(ts))
+func allColumns(ts []types.T) []int { return firstColumns(len(ts)) }
+
+// firstColumns returns the positions of the first n columns.
+func firstColumns(n int) []int {
+	cols := make([]int, n)
 	for i := range cols {
 		cols[i] = i
 	}

@@ -18,6 +18,7 @@ type topN struct {
 	limit, offset int64
 	ties, rank    bool
 	appendOnly    bool
+	last          bool // see emitLast
 	touched       []touchedPart
 	old           []span // the windows that the touched partitions had
 	next          []span
@@ -184,8 +185,21 @@ func (t *topN) Seal(_ types.Epoch, emit Emit) error {
 	return nil
 }
 
+// emitLast implements lastRows: the key are the partition columns, if windows are of
+// one row.
+func (t *topN) emitLast(key []int) bool {
+	t.last = t.limit == 1 && !t.ties && !t.rank && !t.ctx.Batch && sameColumns(key, t.keys.cols)
+	return t.last
+}
+
 // emitSet emits the rows whose number of copies in the window changed.
 func (t *topN) emitSet(old, next []span, emit Emit) error {
+	if t.last && len(old) > 0 && len(next) > 0 {
+		if old[0].id == next[0].id {
+			return nil
+		}
+		old = nil
+	}
 	count := func(l []span, sign int64) {
 		for _, s := range l {
 			r := t.rows.rec(s.id)
