@@ -208,10 +208,14 @@ func (r *run) mutate(d *planner.Mutation) (*vec.Chunk, int64, error) {
 		n, err := r.mergeRows(d)
 		return nil, n, err
 	}
-	src, err := r.collect(d.Source)
-	if err != nil {
-		return nil, 0, err
+	src := constantRows(d.Source)
+	if src == nil || r.measure != nil {
+		var err error
+		if src, err = r.collect(d.Source); err != nil {
+			return nil, 0, err
+		}
 	}
+	var err error
 	m := &modify{r: r, d: d, ec: &expr.Ctx{Session: &s.expr}, nc: len(d.Table.Columns)}
 	switch d.Kind {
 	case planner.MutInsert:

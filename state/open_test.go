@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/streamdb/streamdb/internal/vfs"
 	"github.com/streamdb/streamdb/pgerr"
@@ -173,6 +174,51 @@ func TestDiskReserve(t *testing.T) {
 	wantCode(t, err, pgerr.DiskFull, "No space left on device")
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 29, TotalBytes: 1 << 30})
 	commit(t, s, &Commit{Epoch: 1})
+}
+
+// While there is plenty of space commits do not ask for it, but look again in time
+// for others who take it, and count what they take themselves.
+func TestDiskWithPlentyOfSpace(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, fs, Options{Logger: quiet(), ReserveBytes: 1000})
+	plenty, little := vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 41}, vfs.DiskUsage{AvailBytes: 900, TotalBytes: 1 << 41}
+	full := func(n int) bool {
+		err := s.space.check(n, false)
+		if err != nil {
+			wantCode(t, err, pgerr.DiskFull, "No space left on device")
+		}
+		return err != nil
+	}
+	look := func() {
+		fs.TestingSetDiskUsage(plenty)
+		s.space.looked = time.Time{}
+		if full(1) {
+			t.Fatal("there is space")
+		}
+		s.space.looked = time.Now().Add(time.Hour) // so that time is no reason to look
+		fs.TestingSetDiskUsage(little)
+	}
+	look()
+	for range 10 {
+		if full(1 << 30) {
+			t.Fatal("asked without need")
+		}
+	}
+	s.space.looked = time.Now().Add(-spaceLook)
+	if !full(1) {
+		t.Error("did not look again")
+	}
+	look()
+	if full(1 << 39) {
+		t.Error("asked without need")
+	}
+	if !full(1 << 39) {
+		t.Error("did not count what was written")
+	}
+	look()
+	if !full(1 << 40) {
+		t.Error("did not look for what does not fit")
+	}
 }
 
 // TestLogWaitsForSpace fills the disk under Pebble's own log, which cannot take

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -23,6 +24,40 @@ const (
 type space struct {
 	s       *Store
 	ballast atomic.Bool // the ballast file is there
+
+	mu     sync.Mutex
+	looked time.Time // when the system was last asked
+	left   uint64    // what was available then, less what commits have asked for since
+}
+
+// While more than plentyBytes beyond the reserve are available, the system is asked
+// only every spaceLook: it is a system call a commit else. What others write in that
+// time is within what can be waited for, see patient.
+const (
+	spaceLook   = time.Second
+	plentyBytes = 1 << 30
+)
+
+// plenty reports whether n more bytes need no look at the disk.
+func (p *space) plenty(n int, reserve uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left < uint64(n)+reserve+plentyBytes || time.Since(p.looked) >= spaceLook {
+		return false
+	}
+	p.left -= uint64(n)
+	return true
+}
+
+func (p *space) look() (avail uint64, err error) {
+	u, err := p.s.fs.GetDiskUsage(p.s.dir)
+	if err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.looked, p.left = time.Now(), u.AvailBytes
+	return u.AvailBytes, nil
 }
 
 func (p *space) init(s *Store) {
@@ -42,16 +77,19 @@ func (p *space) check(n int, frees bool) error {
 	if frees {
 		reserve /= 4
 	}
-	u, err := p.s.fs.GetDiskUsage(p.s.dir)
+	if p.plenty(n, uint64(p.s.opt.ReserveBytes)) {
+		return nil
+	}
+	avail, err := p.look()
 	if err != nil {
 		return nil // not every file system tells; the write itself will
 	}
-	if u.AvailBytes < uint64(n)+reserve {
+	if avail < uint64(n)+reserve {
 		return pgerr.Wrap(syscall.ENOSPC, pgerr.DiskFull, "could not write to directory \"%s\": No space left on device", p.s.dir).
-			WithDetail("%d bytes are available, of which %d are kept in reserve; the commit needs %d.", u.AvailBytes, reserve, n).
+			WithDetail("%d bytes are available, of which %d are kept in reserve; the commit needs %d.", avail, reserve, n).
 			WithHint("Check free disk space. What was committed is safe, and objects can still be dropped.")
 	}
-	if !p.ballast.Load() && u.AvailBytes > uint64(p.s.opt.ReserveBytes)+2*ballastBytes {
+	if !p.ballast.Load() && avail > uint64(p.s.opt.ReserveBytes)+2*ballastBytes {
 		p.refill()
 	}
 	return nil

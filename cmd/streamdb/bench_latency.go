@@ -33,12 +33,22 @@ func benchLatency(args []string) error {
 	writers := f.Int("writers", 8, "concurrent sessions")
 	seconds := f.Duration("duration", 5*time.Second, "time of each run")
 	format := f.String("format", "text", "text or json")
+	alone := f.Bool("alone", false, "leave out the run beside a pipeline")
+	profile := f.String("cpuprofile", "", "`file` for a CPU profile")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	tuneRuntime()
+	stopProfile, err := startProfile(*profile)
+	if err != nil {
+		return err
+	}
+	defer stopProfile()
 	var out []latencyResult
 	for _, beside := range []string{"nothing", "a saturating pipeline"} {
+		if *alone && beside != "nothing" {
+			continue
+		}
 		r, err := latencyRun(*writers, *seconds, beside != "nothing")
 		if err != nil {
 			return err
