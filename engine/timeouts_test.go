@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/state"
 )
 
 // wantError checks the code and the message of an error.
@@ -48,16 +49,17 @@ func TestTimeoutsOfWaits(t *testing.T) {
 		for _, w := range waits {
 			x.wantError(x.try("%s", w), code, msg)
 		}
-		x.exec("BEGIN")
-		x.exec("INSERT INTO other VALUES (1)")
-		x.exec("INSERT INTO t VALUES (2)")
-		x.wantError(x.try("COMMIT"), code, msg)
-		x.exec("ROLLBACK")
 		e.ddl.Lock() // as another statement that changes the catalog
 		x.wantError(x.try("CREATE TABLE more (a int)"), code, msg)
 		x.wantError(x.try("DROP TABLE other"), code, msg)
 		e.ddl.Unlock()
 		x.exec("RESET %s", setting)
+		x.exec("BEGIN")
+		x.exec("INSERT INTO other VALUES (1)")
+		x.exec("INSERT INTO t VALUES (2)")
+		x.exec("SET LOCAL %s = '20ms'", setting)
+		x.wantError(x.try("COMMIT"), code, msg)
+		x.exec("ROLLBACK")
 	}
 	check("lock_timeout", "55P03", "canceling statement due to lock timeout")
 	check("statement_timeout", "57014", "canceling statement due to statement timeout")
@@ -80,9 +82,10 @@ func TestTimeoutsOfWaits(t *testing.T) {
 func TestLockTimeoutEndsWithTheLock(t *testing.T) {
 	e := open(t, config(t.TempDir()))
 	stuck, release := make(chan struct{}, 1), make(chan struct{})
-	var on atomic.Bool
-	e.fault = func(job string) error {
-		if job == "v" && on.CompareAndSwap(true, false) {
+	var on, taken atomic.Bool
+	e.commitFault = func(c *state.Commit) error {
+		if len(c.Rows) > 0 && on.CompareAndSwap(true, false) {
+			taken.Store(true)
 			stuck <- struct{}{}
 			<-release
 		}
@@ -94,7 +97,14 @@ func TestLockTimeoutEndsWithTheLock(t *testing.T) {
 	on.Store(true)
 	c.exec("SET lock_timeout = '1ms'")
 	wrote := make(chan error, 1)
-	go func() { wrote <- c.try("INSERT INTO t VALUES (1)") }()
+	go func() {
+		for { // before it is taken up it may be late
+			if err := c.try("INSERT INTO t VALUES (1)"); code(err) != "55P03" || taken.Load() {
+				wrote <- err
+				return
+			}
+		}
+	}()
 	<-stuck
 	d := connect(t, e)
 	d.exec("SET lock_timeout = '5ms'")

@@ -140,7 +140,7 @@ func TestNotificationDoesNotLiftIdleLimit(t *testing.T) {
 func TestIdleLimitsEndWithTheSilence(t *testing.T) {
 	s := start(t, wire.Config{})
 	copying, extended := s.connect(t), s.connect(t)
-	const limit = 700 * time.Millisecond
+	const limit = time.Second
 	for _, c := range []*client{copying, extended} {
 		s.b.Idle.Store(int64(limit))
 		c.expect(`T(?column?:23:0) D("42") C(SELECT 1) Z(I)`, query("SELECT 42"))

@@ -93,6 +93,9 @@ func TestStatementTimeout(t *testing.T) {
 	late(exec("INSERT INTO people (id, name) SELECT 7, 'x' WHERE pg_sleep(60) IS NOT NULL"))
 	late(exec("SELECT 1; SELECT pg_sleep(60)"))
 	// Reading a portal piece by piece is one statement each time.
+	if err := exec("SET statement_timeout = '1s'"); err != nil {
+		t.Fatal(err)
+	}
 	if err := exec("BEGIN"); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +107,7 @@ func TestStatementTimeout(t *testing.T) {
 		if err := conn.QueryRow(ctx, "FETCH 1 FROM c").Scan(&n); err != nil || n != want+1 {
 			t.Fatalf("got %d, %v", n, err)
 		}
-		time.Sleep(60 * time.Millisecond)
+		time.Sleep(400 * time.Millisecond)
 	}
 	if err := exec("COMMIT"); err != nil {
 		t.Fatal(err)
