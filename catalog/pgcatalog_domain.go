@@ -50,6 +50,15 @@ func CollationOID(name string) uint32 {
 	return 0
 }
 
+// CollationName is the name of a collation in pg_collation.
+func CollationName(oid uint32) (string, bool) {
+	if oid == 100 {
+		return "default", true
+	}
+	n, ok := collationNames[oid]
+	return n, ok
+}
+
 // fillDomainType adds a domain's row of pg_type, which is what it is over in most.
 func fillDomainType(r *rows, s *Snapshot, t types.T, owner uint32, acl any) {
 	d, over, u := t.Def(), t.Over(), t.Underlying()

@@ -31,7 +31,8 @@ func defaultOpclass(t types.T) uint32 {
 		oid = 2277
 	case types.Varchar:
 		oid = 25
-	case types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+	}
+	if t.ID.IsReg() {
 		oid = 26
 	}
 	return btreeClasses()[oid]

@@ -161,7 +161,7 @@ func (i info) numbered(kind string, oid uint32) catalog.Object {
 	}
 	o := i.snap.ByOID(oid)
 	if kind == "function" && o == nil {
-		if _, ok := catalog.ProcName(oid); ok {
+		if catalog.ProcByOID(oid) != nil {
 			return builtinObject("function")
 		}
 		return nil
@@ -194,7 +194,7 @@ func (i info) functionCalled(text string) (catalog.Object, error) {
 	}
 	name := d.Targets[0].Name
 	if pgerr.CodeOf(err) == pgerr.UndefinedFunction {
-		if (name.Schema == "" || name.Schema == "pg_catalog") && len(catalog.ProcOIDs(name.Name)) > 0 {
+		if (name.Schema == "" || name.Schema == "pg_catalog") && len(catalog.ProcsNamed(name.Name)) > 0 {
 			return builtinObject("function"), nil
 		}
 		return nil, pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", text)

@@ -228,55 +228,6 @@ func (i info) Description(oid uint32, class string, column int) (string, bool) {
 	return text, text != "" && (class == of || class == "" && o.Kind() != catalog.KindDatabase && o.Kind() != catalog.KindRole)
 }
 
-// resolveReg finds the OID of a name cast to a reg* type.
-func (s *Session) resolveReg(t types.T, name string) (int64, error) {
-	i := s.catalogInfo()
-	switch t.ID {
-	case types.Regclass:
-		if oid, ok := i.RelationOID(name); ok {
-			return int64(oid), nil
-		}
-		if parts, ok := splitName(name); ok && len(parts) > 2 && parts[0] != s.database {
-			return 0, catalog.CrossDatabase(`"` + strings.Join(parts, ".") + `"`)
-		}
-		return 0, undefined("relation", name)
-	case types.Regnamespace:
-		if oid, ok := i.NamespaceOID(name); ok {
-			return int64(oid), nil
-		}
-		return 0, undefined("schema", name)
-	case types.Regtype:
-		return expr.RegResolve(i)(t, name)
-	}
-	return resolveProc(name)
-}
-
-// resolveProc is the input of regproc: a built-in function that is not overloaded.
-func resolveProc(name string) (int64, error) {
-	plain := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "pg_catalog.")
-	switch oids := catalog.ProcOIDs(strings.Trim(plain, `"`)); len(oids) {
-	case 0:
-		return 0, undefined("function", name)
-	case 1:
-		return int64(oids[0]), nil
-	}
-	return 0, pgerr.New(pgerr.AmbiguousFunction, "more than one function named \"%s\"", name)
-}
-
-// regName is the inverse of resolveReg.
-func (s *Session) regName(t types.T, oid int64) (string, bool) {
-	i := s.catalogInfo()
-	switch t.ID {
-	case types.Regclass:
-		return i.RelationName(uint32(oid))
-	case types.Regnamespace:
-		return i.NamespaceName(uint32(oid))
-	case types.Regtype:
-		return expr.RegName(i)(t, oid)
-	}
-	return catalog.ProcName(uint32(oid))
-}
-
 func undefined(kind, name string) error {
 	code := pgerr.UndefinedObject
 	switch kind {

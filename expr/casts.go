@@ -15,7 +15,7 @@ const (
 )
 
 func isReg(id types.ID) bool {
-	return id == types.Regclass || id == types.Regtype || id == types.Regproc || id == types.Regnamespace
+	return id.IsReg()
 }
 
 func isInt(id types.ID) bool { return id == types.Int2 || id == types.Int4 || id == types.Int8 }

@@ -113,11 +113,10 @@ func sessionText(t types.T) bool {
 		id = types.T{ID: id}.RangeSub().ID
 	}
 	switch id {
-	case types.Timestamptz, types.Timestamp, types.Date, types.Time, types.Timetz, types.Interval,
-		types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+	case types.Timestamptz, types.Timestamp, types.Date, types.Time, types.Timetz, types.Interval:
 		return true
 	}
-	return false
+	return isReg(id)
 }
 
 // CommonType returns the type that CASE branches, UNION columns, VALUES columns

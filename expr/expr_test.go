@@ -53,7 +53,14 @@ func show(e Expr, err error) string {
 
 func testSession() *Session {
 	s := &Session{User: "alice", Database: "db", SearchPath: []string{"public"}}
-	s.Options.Name, s.Options.Resolve = RegName(nil), RegResolve(nil)
+	s.Options.Name = func(_ types.T, oid int64) (string, bool) { return TypeName(nil, uint32(oid)) }
+	s.Options.Resolve = func(_ types.T, name string) (int64, error) {
+		x, ok := types.ByName(name)
+		if !ok {
+			return 0, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name)
+		}
+		return int64(x.OID()), nil
+	}
 	return s
 }
 

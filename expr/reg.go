@@ -7,76 +7,57 @@ import (
 	"github.com/streamdb/streamdb/types"
 )
 
-// RegName returns the output of regclass, regtype and regnamespace values for
-// types.Options.Name. c may be nil.
-func RegName(c CatalogInfo) func(t types.T, oid int64) (string, bool) {
-	return func(t types.T, oid int64) (string, bool) {
-		switch {
-		case t.ID == types.Regtype:
-			if x, ok := types.ByOID(uint32(oid)); ok {
-				return x.String(), true
-			}
-			if c != nil {
-				if x, ok := c.TypeByOID(uint32(oid)); ok {
-					return x.String(), true
-				}
-			}
-			return pseudoName(uint32(oid))
-		case c == nil:
-			return "", false
-		case t.ID == types.Regclass:
-			return c.RelationName(uint32(oid))
-		case t.ID == types.Regnamespace:
-			n, ok := c.NamespaceName(uint32(oid))
-			return quoteIdent(n), ok
-		}
-		return "", false
+// TypeName is the name of a type by its number, pseudo-types included. c may be nil.
+func TypeName(c CatalogInfo, oid uint32) (string, bool) {
+	if t, ok := types.ByOID(oid); ok {
+		return t.String(), true
 	}
+	if c != nil {
+		if t, ok := c.TypeByOID(oid); ok {
+			return t.String(), true
+		}
+	}
+	return pseudoName(oid)
 }
 
-// RegResolve returns the input of the reg types for types.Options.Resolve:
-// 42P01, 42704 or 3F000 when there is no such object. c may be nil.
-func RegResolve(c CatalogInfo) func(t types.T, name string) (int64, error) {
-	return func(t types.T, name string) (int64, error) {
-		switch t.ID {
-		case types.Regtype:
-			n := strings.ToLower(strings.TrimSpace(name))
-			n = strings.TrimPrefix(strings.TrimPrefix(n, `"pg_catalog".`), "pg_catalog.")
-			elem, isArray := strings.CutSuffix(n, "[]")
-			if x, ok := types.ByName(strings.Trim(elem, `"`)); ok {
-				if isArray {
-					x = types.ArrayOf(x.ID)
-				}
-				return int64(x.OID()), nil
-			}
-			if oid, ok := pseudoTypes[strings.Trim(n, `"`)]; ok {
-				return int64(oid), nil
-			}
-			if c != nil {
-				elem, isArray := strings.CutSuffix(strings.TrimSpace(name), "[]")
-				if x, ok := c.TypeByName(elem); ok {
-					if isArray {
-						x = x.ArrayType()
-					}
-					return int64(x.OID()), nil
-				}
-			}
-			return 0, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name)
-		case types.Regclass:
-			if c != nil {
-				if oid, ok := c.RelationOID(name); ok {
-					return int64(oid), nil
-				}
-			}
-			return 0, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
-		case types.Regnamespace:
-			if c != nil {
-				if oid, ok := c.NamespaceOID(name); ok {
-					return int64(oid), nil
-				}
-			}
-			return 0, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", name)
+// PseudoType is the number of a pseudo-type.
+func PseudoType(name string) (uint32, bool) {
+	for _, t := range ts(AnyElement, AnyArray, AnyNonArray, AnyCompatible, AnyCompatibleArray, AnyEnum, AnyRange, AnyMultirange) {
+		if ParamName(t) == name {
+			return ParamOID(t), true
 		}
-		return 0, pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", name)
 	}
+	oid, ok := pseudoTypes[name]
+	return oid, ok
+}
+
+// toRegFuncs are to_regclass and its kin: as a cast, but NULL where there is no such
+// object or more than one.
+func toRegFuncs() []*Func {
+	var out []*Func
+	for name, id := range map[string]types.ID{"to_regclass": types.Regclass, "to_regtype": types.Regtype, "to_regproc": types.Regproc,
+		"to_regprocedure": types.Regprocedure, "to_regoper": types.Regoper, "to_regoperator": types.Regoperator,
+		"to_regnamespace": types.Regnamespace, "to_regrole": types.Regrole, "to_regcollation": types.Regcollation} {
+		t := types.T{ID: id, Mod: -1}
+		out = append(out, stable(fn(name, ts(tText), t, func(r *row) error {
+			opt := r.c.options()
+			if opt.Resolve == nil {
+				return r.null()
+			}
+			oid, err := opt.Resolve(t, strings.Clone(r.s(0)))
+			switch pgerr.CodeOf(err) {
+			case pgerr.UndefinedTable, pgerr.UndefinedFunction, pgerr.AmbiguousFunction, pgerr.InvalidSchemaName:
+				return r.null()
+			case pgerr.UndefinedObject: // the types of arguments must exist
+				if id != types.Regprocedure && id != types.Regoperator {
+					return r.null()
+				}
+			}
+			if err != nil {
+				return err
+			}
+			return r.putI8(oid)
+		})))
+	}
+	return out
 }

@@ -124,25 +124,8 @@ func catalogFuncs() []*Func {
 		// pg_get_expr(adbin, adrelid): the catalog stores expressions as their text.
 		stable(safe(fn("pg_get_expr", ts(tText, tOid), tText, func(r *row) error { return r.putB(r.b(0)) }))),
 		stable(safe(fn("pg_get_expr", ts(tText, tOid, tBool), tText, func(r *row) error { return r.putB(r.b(0)) }))),
-		safe(withCatalog("to_regclass", ts(tText), types.TRegclass, func(r *row, c CatalogInfo) error {
-			if o, ok := c.RelationOID(strings.Clone(r.s(0))); ok {
-				return r.putI8(int64(o))
-			}
-			return r.null()
-		})),
-		stable(safe(fn("to_regtype", ts(tText), types.TRegtype, func(r *row) error {
-			if t, ok := types.ByName(strings.ToLower(r.s(0))); ok {
-				return r.putI8(int64(t.OID()))
-			}
-			return r.null()
-		}))),
-		safe(withCatalog("to_regnamespace", ts(tText), types.T{ID: types.Regnamespace, Mod: -1}, func(r *row, c CatalogInfo) error {
-			if o, ok := c.NamespaceOID(strings.Clone(r.s(0))); ok {
-				return r.putI8(int64(o))
-			}
-			return r.null()
-		})),
 	}
+	out = append(out, toRegFuncs()...)
 	for name, part := range map[string]string{"pg_get_functiondef": "definition", "pg_get_function_result": "result",
 		"pg_get_function_arguments": "arguments", "pg_get_function_identity_arguments": "identity", "pg_get_function_sqlbody": "body"} {
 		out = append(out, withCatalog(name, ts(tOid), tText, func(r *row, c CatalogInfo) error { return r.found(c.FunctionText(oid(r), part)) }))

@@ -31,11 +31,10 @@ func ResolveTypeName(cat *catalog.Snapshot, path []string, n *sql.TypeName) (typ
 		return types.T{}, err
 	}
 	name := strings.ToLower(n.Name)
-	switch name {
-	case "regdictionary", "regconfig", "regoper", "regoperator", "regcollation", "regprocedure":
-		name = "oid" // the objects they name do not exist here, only numbers do
-	}
 	t, ok := types.ByName(name)
+	if n.Name == "char" { // in quotes; without it is bpchar
+		t = types.TChar
+	}
 	if !ok {
 		if t, ok = cat.Type(n.Schema, n.Name, path); ok {
 			return arrayIf(t, n)
@@ -79,9 +78,6 @@ func withModifier(t types.T, n *sql.TypeName) (types.T, error) {
 		return intervalType(n)
 	}
 	if len(mods) == 0 {
-		if t.ID == types.Bpchar && n.Name == "char" && n.Schema == "" {
-			t.Mod = 5
-		}
 		return t, nil
 	}
 	bad := func(format string, args ...any) (types.T, error) {

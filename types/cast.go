@@ -22,38 +22,34 @@ const (
 type castRow struct{ implicit, assignment, explicit []ID }
 
 var castTable = [numIDs]castRow{
-	Bool:         {nil, []ID{Text, Varchar, Bpchar}, []ID{Int4}},
-	Int2:         {[]ID{Int4, Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, nil, nil},
-	Int4:         {[]ID{Int8, Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Money}, []ID{Bool, Char, Bit}},
-	Int8:         {[]ID{Float4, Float8, Numeric, Oid, Regclass, Regtype, Regproc, Regnamespace}, []ID{Int2, Int4, Money}, []ID{Bit}},
-	Float4:       {[]ID{Float8}, []ID{Int2, Int4, Int8, Numeric}, nil},
-	Float8:       {nil, []ID{Int2, Int4, Int8, Float4, Numeric}, nil},
-	Numeric:      {[]ID{Float4, Float8}, []ID{Int2, Int4, Int8, Money}, nil},
-	Money:        {nil, []ID{Numeric}, nil},
-	Text:         {[]ID{Varchar, Bpchar, Name, Regclass}, []ID{Char}, nil},
-	Varchar:      {[]ID{Text, Bpchar, Name, Regclass}, []ID{Char}, nil},
-	Bpchar:       {[]ID{Text, Varchar, Name}, []ID{Char}, nil},
-	Char:         {[]ID{Text}, []ID{Varchar, Bpchar}, []ID{Int4}},
-	Name:         {[]ID{Text}, []ID{Varchar, Bpchar}, nil},
-	Date:         {[]ID{Timestamp, Timestamptz}, nil, nil},
-	Time:         {[]ID{Interval, Timetz}, nil, nil},
-	Timetz:       {nil, []ID{Time}, nil},
-	Timestamp:    {[]ID{Timestamptz}, []ID{Date, Time}, nil},
-	Timestamptz:  {nil, []ID{Date, Time, Timestamp, Timetz}, nil},
-	Interval:     {nil, []ID{Time}, nil},
-	JSON:         {nil, []ID{JSONB}, nil},
-	JSONB:        {nil, []ID{JSON}, []ID{Bool, Int2, Int4, Int8, Float4, Float8, Numeric}},
-	Oid:          {[]ID{Regclass, Regtype, Regproc, Regnamespace}, []ID{Int4, Int8}, nil},
-	Bit:          {[]ID{Varbit}, nil, []ID{Int4, Int8}},
-	Varbit:       {[]ID{Bit}, nil, nil},
-	Inet:         {nil, []ID{Cidr}, nil},
-	Cidr:         {[]ID{Inet}, nil, nil},
-	Macaddr:      {[]ID{Macaddr8}, nil, nil},
-	Macaddr8:     {[]ID{Macaddr}, nil, nil},
-	Regclass:     {[]ID{Oid}, []ID{Int4, Int8}, nil},
-	Regtype:      {[]ID{Oid}, []ID{Int4, Int8}, nil},
-	Regproc:      {[]ID{Oid}, []ID{Int4, Int8}, nil},
-	Regnamespace: {[]ID{Oid}, []ID{Int4, Int8}, nil},
+	Bool:        {nil, []ID{Text, Varchar, Bpchar}, []ID{Int4}},
+	Int2:        {[]ID{Int4, Int8, Float4, Float8, Numeric, Oid}, nil, nil},
+	Int4:        {[]ID{Int8, Float4, Float8, Numeric, Oid}, []ID{Int2, Money}, []ID{Bool, Char, Bit}},
+	Int8:        {[]ID{Float4, Float8, Numeric, Oid}, []ID{Int2, Int4, Money}, []ID{Bit}},
+	Float4:      {[]ID{Float8}, []ID{Int2, Int4, Int8, Numeric}, nil},
+	Float8:      {nil, []ID{Int2, Int4, Int8, Float4, Numeric}, nil},
+	Numeric:     {[]ID{Float4, Float8}, []ID{Int2, Int4, Int8, Money}, nil},
+	Money:       {nil, []ID{Numeric}, nil},
+	Text:        {[]ID{Varchar, Bpchar, Name, Regclass}, []ID{Char}, nil},
+	Varchar:     {[]ID{Text, Bpchar, Name, Regclass}, []ID{Char}, nil},
+	Bpchar:      {[]ID{Text, Varchar, Name}, []ID{Char}, nil},
+	Char:        {[]ID{Text}, []ID{Varchar, Bpchar}, []ID{Int4}},
+	Name:        {[]ID{Text}, []ID{Varchar, Bpchar}, nil},
+	Date:        {[]ID{Timestamp, Timestamptz}, nil, nil},
+	Time:        {[]ID{Interval, Timetz}, nil, nil},
+	Timetz:      {nil, []ID{Time}, nil},
+	Timestamp:   {[]ID{Timestamptz}, []ID{Date, Time}, nil},
+	Timestamptz: {nil, []ID{Date, Time, Timestamp, Timetz}, nil},
+	Interval:    {nil, []ID{Time}, nil},
+	JSON:        {nil, []ID{JSONB}, nil},
+	JSONB:       {nil, []ID{JSON}, []ID{Bool, Int2, Int4, Int8, Float4, Float8, Numeric}},
+	Oid:         {nil, []ID{Int4, Int8}, nil},
+	Bit:         {[]ID{Varbit}, nil, []ID{Int4, Int8}},
+	Varbit:      {[]ID{Bit}, nil, nil},
+	Inet:        {nil, []ID{Cidr}, nil},
+	Cidr:        {[]ID{Inet}, nil, nil},
+	Macaddr:     {[]ID{Macaddr8}, nil, nil},
+	Macaddr8:    {[]ID{Macaddr}, nil, nil},
 }
 
 // IsString reports whether t is one of the string types of category S.
@@ -89,6 +85,12 @@ func CastOf(from, to T) CastContext {
 	}
 	row := &castTable[from.ID]
 	switch {
+	case from.ID.IsReg() || to.ID.IsReg() && (from.ID == Oid || from.ID == Int2 || from.ID == Int4 || from.ID == Int8):
+		if c := castReg(from.ID, to.ID); c != CastNone {
+			return c
+		}
+	}
+	switch {
 	case hasID(row.implicit, to.ID):
 		return CastImplicit
 	case hasID(row.assignment, to.ID):
@@ -99,6 +101,18 @@ func CastOf(from, to T) CastContext {
 		return CastAssignment
 	case from.IsString() && (to.ID != Record || to.IsComposite()):
 		return CastExplicit
+	}
+	return CastNone
+}
+
+// castReg is the context of a cast from a number to a reg type, or from one.
+func castReg(from, to ID) CastContext {
+	pair := func(a, b ID) bool { return from == a && to == b || from == b && to == a }
+	switch {
+	case !from.IsReg() || to == Oid || pair(Regproc, Regprocedure) || pair(Regoper, Regoperator):
+		return CastImplicit
+	case to == Int4 || to == Int8:
+		return CastAssignment
 	}
 	return CastNone
 }
@@ -278,6 +292,9 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 	case from.ID == Unknown || from.IsString():
 		return ParseText(to.Base(), d.(string), opt)
 	}
+	if to.ID.IsReg() {
+		return castToOid(d)
+	}
 	switch to.ID {
 	case Int2, Int4, Int8:
 		if from.ID == Bit {
@@ -307,7 +324,7 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 		return box(MoneyFromDecimal(DatumDecimal(d)))
 	case Bool:
 		return castToBool(d, from)
-	case Oid, Regclass, Regtype, Regproc, Regnamespace:
+	case Oid:
 		return castToOid(d)
 	case Char:
 		v := d.(int32)

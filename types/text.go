@@ -414,8 +414,6 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 		return box(normalJSONPath(s))
 	case Oid:
 		return box(ParseOid(s))
-	case Regclass, Regtype, Regproc, Regnamespace:
-		return parseReg(t, s, opt)
 	case Array:
 		if t.IsVector() {
 			return parseVector(t, s)
@@ -427,6 +425,8 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 		return box(ParseEnum(t, s))
 	}
 	switch {
+	case t.ID.IsReg():
+		return parseReg(t, s, opt)
 	case t.IsRange():
 		return box(ParseRange(t, s, opt))
 	case t.IsMultirange():
@@ -454,6 +454,9 @@ func boxRounded(mod int32) func(int64, error) (Datum, error) {
 
 func parseReg(t T, s string, opt *Options) (Datum, error) {
 	if s == "-" {
+		return int64(0), nil
+	}
+	if s == "0" && (t.ID == Regoper || t.ID == Regoperator) {
 		return int64(0), nil
 	}
 	if s != "" && s[0] >= '0' && s[0] <= '9' {
@@ -516,8 +519,9 @@ func AppendTextInt64(dst []byte, t T, v int64, opt *Options) []byte {
 		return AppendTimestampStyle(dst, v, opt)
 	case Timestamptz:
 		return AppendTimestamptzStyle(dst, v, opt)
-	case Regclass, Regtype, Regproc, Regnamespace:
-		if v == 0 {
+	}
+	if t.ID.IsReg() {
+		if v == 0 && t.ID != Regoper && t.ID != Regoperator {
 			return append(dst, '-')
 		}
 		if opt != nil && opt.Name != nil {

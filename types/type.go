@@ -36,6 +36,13 @@ const (
 	Regtype
 	Regproc
 	Regnamespace
+	Regprocedure
+	Regoper
+	Regoperator
+	Regrole
+	Regcollation
+	Regconfig
+	Regdictionary
 	Array  // one-dimensional or more; the element type is T.Elem
 	Record // composite: a named type, or a row; the fields are T.Ref's
 	Void
@@ -235,6 +242,13 @@ var infos = [numIDs]info{
 	Regtype:        {"regtype", "regtype", 2206, 2211, KInt64, 4, 'N'},
 	Regproc:        {"regproc", "regproc", 24, 1008, KInt64, 4, 'N'},
 	Regnamespace:   {"regnamespace", "regnamespace", 4089, 4090, KInt64, 4, 'N'},
+	Regprocedure:   {"regprocedure", "regprocedure", 2202, 2207, KInt64, 4, 'N'},
+	Regoper:        {"regoper", "regoper", 2203, 2208, KInt64, 4, 'N'},
+	Regoperator:    {"regoperator", "regoperator", 2204, 2209, KInt64, 4, 'N'},
+	Regrole:        {"regrole", "regrole", 4096, 4097, KInt64, 4, 'N'},
+	Regcollation:   {"regcollation", "regcollation", 4191, 4192, KInt64, 4, 'N'},
+	Regconfig:      {"regconfig", "regconfig", 3734, 3735, KInt64, 4, 'N'},
+	Regdictionary:  {"regdictionary", "regdictionary", 3769, 3770, KInt64, 4, 'N'},
 	Array:          {"anyarray", "anyarray", 2277, 0, KBytes, -1, 'P'},
 	Record:         {"record", "record", 2249, 2287, KBytes, -1, 'P'},
 	Void:           {"void", "void", 2278, 0, KBytes, 4, 'P'},
@@ -261,6 +275,9 @@ var infos = [numIDs]info{
 	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 }
+
+// IsReg reports whether t is an oid that is shown as a name.
+func (id ID) IsReg() bool { return id >= Regclass && id <= Regdictionary }
 
 // Kind returns the Go form of t's values.
 func (t T) Kind() Kind { return infos[t.ID].kind }

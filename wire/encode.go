@@ -70,7 +70,7 @@ func binaryEncoder(t types.T) encoder {
 		return bin4
 	case types.Int8, types.Money, types.Time, types.Timestamp, types.Timestamptz:
 		return bin8
-	case types.Oid, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+	case types.Oid:
 		return binOid
 	case types.Float4:
 		return binFloat4
@@ -86,6 +86,9 @@ func binaryEncoder(t types.T) encoder {
 		return binInterval
 	case types.UUID:
 		return binUUID
+	}
+	if t.ID.IsReg() {
+		return binOid
 	}
 	return binGeneral
 }

@@ -17,8 +17,7 @@ func checkColumn(c connector.Column) error {
 	var ok bool
 	switch c.Include {
 	case "", "KEY", "PAYLOAD":
-		switch c.Typ.ID {
-		case types.Record, types.Void, types.Regclass, types.Regtype, types.Regproc, types.Regnamespace:
+		if c.Typ.ID == types.Record || c.Typ.ID == types.Void || c.Typ.ID.IsReg() {
 			return pgerr.Unsupported("type "+c.Typ.String()+" in a Kafka connector", "Give the column another type.")
 		}
 		return nil
