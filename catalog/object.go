@@ -361,6 +361,10 @@ type Index struct {
 	Primary    bool          `json:"primary,omitempty"`
 	// NullsNotDistinct: two NULLs are a duplicate.
 	NullsNotDistinct bool `json:"nulls_not_distinct,omitempty"`
+	// Deferrable: rows are unique at the end of a statement, or of a transaction with
+	// Deferred or SET CONSTRAINTS. In between they may not be.
+	Deferrable bool `json:"deferrable,omitempty"`
+	Deferred   bool `json:"deferred,omitempty"`
 	// Where is the condition of a partial index, as SQL text; empty: none.
 	Where      string   `json:"where,omitempty"`
 	Options    []Option `json:"options,omitempty"`

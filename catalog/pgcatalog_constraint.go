@@ -24,6 +24,8 @@ type constraint struct {
 	notValid bool
 	// nullsEqual: two NULLs are a duplicate.
 	nullsEqual bool
+	// deferrable and deferred are those of keys.
+	deferrable, deferred bool
 	// fk is set for a foreign key, with the table and the columns it references.
 	fk     *ForeignKey
 	parent *Table
@@ -48,7 +50,7 @@ func constraints(s *Snapshot) []constraint {
 					kind = 'p'
 				}
 				out = append(out, constraint{oid: x.OID, name: x.Name, kind: kind, table: r, columns: x.Columns(), include: x.Include,
-					nullsEqual: x.NullsNotDistinct})
+					nullsEqual: x.NullsNotDistinct, deferrable: x.Deferrable, deferred: x.Deferred})
 			}
 		}
 		for i := range t.ForeignKeys {
@@ -101,6 +103,12 @@ func (k *constraint) definition(s *Snapshot, path []string, pretty bool) string 
 	word += columnNames(k.table.cols, k.columns)
 	if len(k.include) > 0 {
 		word += " INCLUDE " + columnNames(k.table.cols, k.include)
+	}
+	if k.deferrable {
+		word += " DEFERRABLE"
+	}
+	if k.deferred {
+		word += " INITIALLY DEFERRED"
 	}
 	return word
 }
@@ -184,7 +192,7 @@ func fillConstraint(c *Context, r *rows) {
 		default:
 			index, conkey = k.oid, columnNumbers(k.table.cols, k.columns)
 		}
-		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, false, false, !k.notValid, k.table.OID, index, 0, 0,
+		r.add(k.oid, k.name, namespaceOID(c.Snapshot, k.table.Schema), k.kind, k.deferrable, k.deferred, !k.notValid, k.table.OID, index, 0, 0,
 			" ", " ", " ", true, k.kind != 'c', conkey, nil, nil, nil, nil, nil, bin)
 	}
 }

@@ -71,7 +71,7 @@ func fillTableConstraints(c *Context, r *rows) {
 		if k.kind == 'u' {
 			distinct = yesNo(!k.nullsEqual)
 		}
-		deferrable, deferred := "NO", "NO"
+		deferrable, deferred := yesNo(k.deferrable), yesNo(k.deferred)
 		if k.fk != nil {
 			deferrable, deferred = yesNo(k.fk.Deferrable), yesNo(k.fk.Deferred)
 		}

@@ -43,6 +43,7 @@ type indexRel struct {
 	unique, primary bool
 	constraint      bool
 	nullsEqual      bool // two NULLs are a duplicate
+	deferrable      bool
 	where           string
 	options         []Option
 }
@@ -91,7 +92,7 @@ func indexes(s *Snapshot) []indexRel {
 		}
 		for _, x := range s.Indexes(r.OID) {
 			out = append(out, indexRel{oid: x.OID, name: x.Name, comment: x.Comment, table: r, keys: x.Keys, include: x.Include,
-				unique: x.Unique, primary: x.Primary, constraint: x.Constraint, nullsEqual: x.NullsNotDistinct, where: x.Where, options: x.Options})
+				unique: x.Unique, primary: x.Primary, constraint: x.Constraint, nullsEqual: x.NullsNotDistinct, deferrable: x.Deferrable, where: x.Where, options: x.Options})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].oid < out[j].oid })
@@ -431,7 +432,7 @@ func fillIndex(c *Context, r *rows) {
 				exprs = append(exprs, x.key(i))
 			}
 		}
-		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.nullsEqual, x.primary, true, true, true, true,
+		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.nullsEqual, x.primary, !x.deferrable, true, true, true,
 			vector(keys...), vector(collations...), vector(classes...), vector(options...), orNull(strings.Join(exprs, ", ")), orNull(x.where))
 	}
 }

@@ -29,21 +29,21 @@ func (s *Session) setConstraintsCommand(st *sql.SetConstraints) commandFunc {
 		}
 		r := s.newRun(ctx)
 		defer r.close()
-		var fks []*catalog.ForeignKey
+		var oids []uint32
 		for _, n := range st.Names {
 			found, err := s.constraintsNamed(r.cat, n, st.Deferred)
 			if err != nil {
 				return err
 			}
-			fks = append(fks, found...)
+			oids = append(oids, found...)
 		}
-		return s.setConstraints(r, fks, len(st.Names) == 0, st.Deferred)
+		return s.setConstraints(r, oids, len(st.Names) == 0, st.Deferred)
 	})
 }
 
-// constraintsNamed finds the foreign keys of a name in the first schema that has a
-// constraint so called.
-func (s *Session) constraintsNamed(snap *catalog.Snapshot, n sql.Name, deferred bool) ([]*catalog.ForeignKey, error) {
+// constraintsNamed finds the foreign keys and unique constraints of a name in the first
+// schema that has a constraint so called. To be deferred they must be deferrable.
+func (s *Session) constraintsNamed(snap *catalog.Snapshot, n sql.Name, deferred bool) ([]uint32, error) {
 	path := s.expr.SearchPath
 	if n.Schema != "" {
 		if snap.Schema(n.Schema) == nil {
@@ -51,21 +51,29 @@ func (s *Session) constraintsNamed(snap *catalog.Snapshot, n sql.Name, deferred 
 		}
 		path = []string{n.Schema}
 	}
+	fixed := pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" is not deferrable", n.Name)
 	for _, schema := range path {
-		var out []*catalog.ForeignKey
+		var out []uint32
 		for _, t := range catalog.All[*catalog.Table](snap) {
 			for i := range t.ForeignKeys {
-				if t.Schema == schema && t.ForeignKeys[i].Name == n.Name {
-					out = append(out, &t.ForeignKeys[i])
+				if k := &t.ForeignKeys[i]; t.Schema == schema && k.Name == n.Name {
+					if deferred && !k.Deferrable {
+						return nil, fixed
+					}
+					out = append(out, k.OID)
 				}
 			}
+		}
+		ix, ok := snap.Get(schema, n.Name).(*catalog.Index)
+		if ok && ix.Constraint && ix.Deferrable {
+			out = append(out, ix.OID)
 		}
 		if out != nil {
 			return out, nil
 		}
-		if ix, ok := snap.Get(schema, n.Name).(*catalog.Index); snap.ConstraintNamed(schema, n.Name) || ok && ix.Constraint {
+		if snap.ConstraintNamed(schema, n.Name) || ok && ix.Constraint {
 			if deferred {
-				return nil, pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" is not deferrable", n.Name)
+				return nil, fixed
 			}
 			return nil, nil
 		}

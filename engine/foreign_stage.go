@@ -6,7 +6,6 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
-	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -57,7 +56,7 @@ func (r *run) settleKeys() error {
 			return bad.err
 		}
 	}
-	return nil
+	return r.checkLater(r.s.checksAtOnce)
 }
 
 // offence is the violation of a foreign key by the first row of a change that
@@ -388,16 +387,22 @@ func (r *run) actedRows(k *foreignKey, action catalog.FKAction, old *vec.Chunk, 
 // postpones reports whether the checks of a foreign key wait for the end of the
 // transaction.
 func (s *Session) postpones(fk *catalog.ForeignKey) bool {
-	if !fk.Deferrable {
+	return s.defers(fk.OID, fk.Deferrable, fk.Deferred)
+}
+
+// defers reports whether the checks of a constraint wait for the end of the
+// transaction; deferrable and deferred are what its definition says.
+func (s *Session) defers(oid uint32, deferrable, deferred bool) bool {
+	if !deferrable {
 		return false
 	}
-	if v, ok := s.tx.deferred[fk.OID]; ok {
+	if v, ok := s.tx.deferred[oid]; ok {
 		return v
 	}
 	if s.tx.deferAll != nil {
 		return *s.tx.deferAll
 	}
-	return fk.Deferred
+	return deferred
 }
 
 // postpone takes note that a foreign key is to be checked later.
@@ -543,29 +548,32 @@ func sortedKeyNames(m map[string]*keyDelta) []string {
 
 // settlePostponed checks, before a commit, what has been put off until then.
 func (s *Session) settlePostponed(r *run) error {
-	err := r.checkPostponed(func(*catalog.ForeignKey) bool { return true })
+	err := r.checkLater(func(*catalog.Index) bool { return true })
+	if err == nil {
+		err = r.checkPostponed(func(*catalog.ForeignKey) bool { return true })
+	}
 	if errors.Is(err, errConflict) && !s.tx.alone {
 		return conflictError(err)
 	}
 	return err
 }
 
-// setConstraints runs SET CONSTRAINTS.
-func (s *Session) setConstraints(r *run, names []*catalog.ForeignKey, all, deferred bool) error {
+// setConstraints runs SET CONSTRAINTS. names are the numbers of those that it names.
+func (s *Session) setConstraints(r *run, names []uint32, all, deferred bool) error {
 	if all {
 		s.tx.deferAll, s.tx.deferred = &deferred, nil
 	}
-	for _, fk := range names {
-		if deferred && !fk.Deferrable {
-			return pgerr.New(pgerr.WrongObjectType, "constraint \"%s\" is not deferrable", fk.Name)
-		}
+	for _, oid := range names {
 		if s.tx.deferred == nil {
 			s.tx.deferred = map[uint32]bool{}
 		}
-		s.tx.deferred[fk.OID] = deferred
+		s.tx.deferred[oid] = deferred
 	}
 	if deferred {
 		return nil
+	}
+	if err := r.checkLater(s.checksAtOnce); err != nil {
+		return err
 	}
 	return r.checkPostponed(func(fk *catalog.ForeignKey) bool { return !s.postpones(fk) })
 }

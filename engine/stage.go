@@ -33,7 +33,11 @@ func (r *run) staged(t *catalog.Table) (*tableWrite, error) {
 	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: catalog.StorageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16),
 		checked: true, seenAt: r.snap.Clock()}
 	for _, u := range us {
-		w.unique = append(w.unique, &uniqueKeys{u, map[string][]byte{}})
+		if u.ix.Deferrable {
+			w.later = append(w.later, newLaterKeys(u))
+		} else {
+			w.unique = append(w.unique, &uniqueKeys{u, map[string][]byte{}})
+		}
 	}
 	s.tx.writes = append(s.tx.writes, w)
 	return w, nil
@@ -47,6 +51,11 @@ func (w *tableWrite) add(c *vec.Chunk, i int, n int64) error {
 	w.rows.AppendFrom(c, i, n)
 	for _, u := range w.unique {
 		if err := u.note(c, i, n); err != nil {
+			return err
+		}
+	}
+	for _, u := range w.later {
+		if err := u.note(w.rows, w.rows.Rows-1); err != nil {
 			return err
 		}
 	}
@@ -71,7 +80,15 @@ func (w *tableWrite) index() error {
 	for _, u := range w.unique {
 		clear(u.rows)
 	}
+	for _, u := range w.later {
+		u.forget()
+	}
 	for i := range w.rows.Rows {
+		for _, u := range w.later {
+			if err := u.note(w.rows, i); err != nil {
+				return err
+			}
+		}
 		for _, u := range w.unique {
 			if err := u.note(w.rows, i, w.rows.Weight(i)); err != nil {
 				return err

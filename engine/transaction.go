@@ -95,7 +95,7 @@ func (s *Session) flushWrites(ctx context.Context, last bool) error {
 	if len(s.tx.writes) == 0 {
 		return nil
 	}
-	if len(s.tx.postponed) > 0 {
+	if len(s.tx.postponed) > 0 || s.checksKeysLater() {
 		r := s.newRun(ctx)
 		defer r.close()
 		if err := s.settlePostponed(r); err != nil {

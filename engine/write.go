@@ -39,6 +39,7 @@ type tableWrite struct {
 	checked bool
 	seenAt  uint64
 	unique  []*uniqueKeys
+	later   []*laterKeys // of keys that are checked later
 	// keys is, for a keyed table inside a transaction, what became of each key
 	// written: its row, or nil; built when first needed.
 	keys map[string][]byte

@@ -467,7 +467,7 @@ func (r *relationBinder) constraint(c *sql.Constraint) error {
 			r.columns[i].NotNull = true
 		}
 	}
-	if c.Kind == sql.ConUnique || len(c.Include) > 0 || r.altered != nil {
+	if c.Kind == sql.ConUnique || len(c.Include) > 0 || c.Deferrable || r.altered != nil {
 		return r.uniqueIndex(c, cols)
 	}
 	r.primary = &catalog.Key{Name: c.Name, Columns: cols}
@@ -480,9 +480,6 @@ func (r *relationBinder) constraint(c *sql.Constraint) error {
 // keyColumns finds the columns of a key.
 func (r *relationBinder) keyColumns(c *sql.Constraint) (cols []int, err error) {
 	b := r.b
-	if c.Deferrable {
-		return nil, b.unsupported(c, "a DEFERRABLE constraint", "Leave the word out: a transaction's constraints are checked again when it commits.")
-	}
 	for _, n := range c.Columns {
 		i := catalog.ColumnIndex(r.columns, n)
 		if i < 0 {
@@ -504,7 +501,7 @@ func (r *relationBinder) keyColumns(c *sql.Constraint) (cols []int, err error) {
 // TABLE adds nothing.
 func (r *relationBinder) uniqueIndex(c *sql.Constraint, cols []int) error {
 	ix := &catalog.Index{Head: catalog.Head{Schema: r.schema, Name: c.Name}, Unique: true, Constraint: true,
-		Primary: c.Kind == sql.ConPrimaryKey, NullsNotDistinct: c.NullsNotDistinct}
+		Primary: c.Kind == sql.ConPrimaryKey, NullsNotDistinct: c.NullsNotDistinct, Deferrable: c.Deferrable, Deferred: c.Deferred}
 	for _, i := range cols {
 		ix.Keys = append(ix.Keys, catalog.IndexColumn{Column: i})
 	}
@@ -532,7 +529,8 @@ func (r *relationBinder) repeats(ix *catalog.Index) bool {
 		return true
 	}
 	for _, x := range r.indexes {
-		if slices.Equal(x.Columns(), ix.Columns()) && len(x.Include) == 0 && x.NullsNotDistinct == ix.NullsNotDistinct {
+		if slices.Equal(x.Columns(), ix.Columns()) && len(x.Include) == 0 && x.NullsNotDistinct == ix.NullsNotDistinct &&
+			x.Deferrable == ix.Deferrable && x.Deferred == ix.Deferred {
 			if x.Name == "" {
 				x.Name = ix.Name
 			}
@@ -556,7 +554,7 @@ func checkName(table string, x expr.Expr, cols []catalog.Column) string {
 
 // repeatsPrimary reports whether the primary key says the same as ix.
 func (r *relationBinder) repeatsPrimary(ix *catalog.Index) bool {
-	return r.primary != nil && len(ix.Include) == 0 && !ix.NullsNotDistinct && slices.Equal(r.primary.Columns, ix.Columns())
+	return r.primary != nil && len(ix.Include) == 0 && !ix.NullsNotDistinct && !ix.Deferrable && slices.Equal(r.primary.Columns, ix.Columns())
 }
 
 // nameIndexes names the keys that were given none.

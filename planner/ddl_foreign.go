@@ -140,6 +140,9 @@ func (r *relationBinder) referencedKey(fk *catalog.ForeignKey, parent *catalog.T
 	if names == nil {
 		for _, ix := range indexes {
 			if ix.Primary {
+				if ix.Deferrable {
+					return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot use a deferrable primary key for referenced table \"%s\"", parent.Name)
+				}
 				refs = ix.Columns()
 			}
 		}
@@ -156,27 +159,33 @@ func (r *relationBinder) referencedKey(fk *catalog.ForeignKey, parent *catalog.T
 	if len(slices.Compact(slices.Sorted(slices.Values(refs)))) < n {
 		return nil, pgerr.New(pgerr.InvalidForeignKey, "foreign key referenced-columns list must not contain duplicates")
 	}
-	var ok bool
-	if fk.Index, ok = uniqueKey(parent, indexes, refs); !ok {
+	var ok, deferrable bool
+	if fk.Index, ok, deferrable = uniqueKey(parent, indexes, refs); deferrable {
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot use a deferrable unique constraint for referenced table \"%s\"", parent.Name)
+	} else if !ok {
 		return nil, pgerr.New(pgerr.InvalidForeignKey, "there is no unique constraint matching given keys for referenced table \"%s\"", parent.Name)
 	}
 	return refs, nil
 }
 
-// uniqueKey finds the unique key over columns in any order.
-func uniqueKey(t *catalog.Table, indexes []*catalog.Index, cols []int) (oid uint32, ok bool) {
+// uniqueKey finds the unique key over columns in any order; deferrable: there are only
+// such, which cannot be referenced.
+func uniqueKey(t *catalog.Table, indexes []*catalog.Index, cols []int) (oid uint32, ok, deferrable bool) {
 	same := func(key []int) bool {
 		return slices.Equal(slices.Sorted(slices.Values(key)), slices.Sorted(slices.Values(cols)))
 	}
 	if t.PrimaryKey != nil && same(t.PrimaryKey.Columns) {
-		return t.PrimaryKey.OID, true
+		return t.PrimaryKey.OID, true, false
 	}
 	for _, ix := range indexes {
 		if ix.Unique && ix.Where == "" && ix.Columns() != nil && same(ix.Columns()) {
-			return ix.OID, true
+			if !ix.Deferrable {
+				return ix.OID, true, false
+			}
+			deferrable = true
 		}
 	}
-	return 0, false
+	return 0, false, deferrable
 }
 
 // LinkForeignKeys makes the foreign keys of a table, which has its OIDs by now,
@@ -189,7 +198,7 @@ func LinkForeignKeys(t *catalog.Table, indexes []*catalog.Index) {
 			fk.Table = t.OID
 		}
 		if fk.Table == t.OID && fk.Index == 0 {
-			fk.Index, _ = uniqueKey(t, indexes, catalog.ColumnPositions(t.Columns, fk.RefColumns))
+			fk.Index, _, _ = uniqueKey(t, indexes, catalog.ColumnPositions(t.Columns, fk.RefColumns))
 		}
 	}
 }

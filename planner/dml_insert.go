@@ -278,6 +278,9 @@ func (b *binder) generatedSet(t *catalog.Table, set []expr.Expr) error {
 	return nil
 }
 
+var errDeferrableArbiter = pgerr.New(pgerr.ObjectNotInPrerequisiteState,
+	"ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
+
 // arbiters finds the keys that ON CONFLICT names.
 func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]uint32, error) {
 	indexes := b.p.Cat.UniqueIndexes(t.OID)
@@ -288,6 +291,9 @@ func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]u
 		}
 		for _, ix := range indexes {
 			if ix.Name == s.Constraint && ix.Constraint {
+				if ix.Deferrable {
+					return nil, errDeferrableArbiter
+				}
 				b.needKey(t, ix.Columns())
 				return []uint32{ix.OID}, nil
 			}
@@ -295,6 +301,9 @@ func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]u
 		return nil, pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", s.Constraint, t.Name)
 	}
 	if len(s.Columns) == 0 {
+		if slices.ContainsFunc(indexes, func(ix *catalog.Index) bool { return ix.Deferrable }) {
+			return nil, errDeferrableArbiter
+		}
 		return nil, nil
 	}
 	want, cond, err := b.inference(s, t)
@@ -324,6 +333,9 @@ func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]u
 			keys = append(keys, keyText(e))
 		}
 		if sameSet(keys, want) {
+			if ix.Deferrable {
+				return nil, errDeferrableArbiter
+			}
 			out = append(out, ix.OID)
 		}
 	}

@@ -120,14 +120,14 @@ func (b *binder) lookupKeys(s *plan.Scan, cond expr.Expr) []lookupKey {
 	}
 	for _, ix := range b.p.Cat.Indexes(s.Rel) {
 		if cols := ix.Columns(); cols != nil && ix.Where == "" {
-			add(ix.OID, cols, ix.Unique)
+			add(ix.OID, cols, ix.Unique && !ix.Deferrable)
 			continue
 		}
 		shape, err := b.p.BindIndex(ix)
 		if err != nil || shape.Where != nil && !implies(cond, shape.Where) {
 			continue
 		}
-		c := lookupKey{oid: ix.OID, unique: ix.Unique, partial: shape.Where != nil}
+		c := lookupKey{oid: ix.OID, unique: ix.Unique && !ix.Deferrable, partial: shape.Where != nil}
 		for _, e := range shape.KeyExprs() {
 			c.keys = append(c.keys, keyText(e))
 		}

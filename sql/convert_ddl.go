@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/streamdb/streamdb/pgerr"
 )
 
 // ddl converts data definition; nil for other statements.
@@ -111,7 +113,7 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 		n := c.name(nodeStrings(d.CollClause.Collname), c.at(d.CollClause.Location))
 		out.Collation = &n
 	}
-	var last *Constraint // to which DEFERRABLE and so on belong
+	var attrs constraintAttrs
 	for _, n := range d.Constraints {
 		k := n.GetConstraint()
 		switch k.Contype {
@@ -127,30 +129,70 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 			out.Identity, out.Sequence = identityWord(k.GeneratedWhen), c.sequenceOptions(k.Options)
 		case pg.ConstrType_CONSTR_PRIMARY, pg.ConstrType_CONSTR_UNIQUE:
 			out.Keys = append(out.Keys, c.constraint(k))
-			last = &out.Keys[len(out.Keys)-1]
-		case pg.ConstrType_CONSTR_ATTR_DEFERRABLE:
-			if last != nil {
-				last.Deferrable = true
-			}
-		case pg.ConstrType_CONSTR_ATTR_DEFERRED:
-			if last != nil {
-				last.Deferrable, last.Deferred = true, true
-			}
+			attrs = constraintAttrs{of: &out.Keys[len(out.Keys)-1]}
+		case pg.ConstrType_CONSTR_ATTR_DEFERRABLE, pg.ConstrType_CONSTR_ATTR_NOT_DEFERRABLE:
+			attrs.deferrable(c, k, k.Contype == pg.ConstrType_CONSTR_ATTR_DEFERRABLE)
+		case pg.ConstrType_CONSTR_ATTR_DEFERRED, pg.ConstrType_CONSTR_ATTR_IMMEDIATE:
+			attrs.initially(c, k, k.Contype == pg.ConstrType_CONSTR_ATTR_DEFERRED)
 		case pg.ConstrType_CONSTR_CHECK:
 			out.Checks = append(out.Checks, c.constraint(k))
+			attrs = constraintAttrs{}
 		case pg.ConstrType_CONSTR_FOREIGN:
 			out.References = append(out.References, c.constraint(k))
-			last = &out.References[len(out.References)-1]
+			attrs = constraintAttrs{of: &out.References[len(out.References)-1]}
 		}
 	}
 	return out
+}
+
+// constraintAttrs are what follows a constraint of a column.
+type constraintAttrs struct {
+	of                        *Constraint // nil: one that takes none, or there is none
+	sawDeferrable, sawInitial bool
+}
+
+func (a *constraintAttrs) deferrable(c *converter, k *pg.Constraint, on bool) {
+	word := "DEFERRABLE"
+	if !on {
+		word = "NOT DEFERRABLE"
+	}
+	at := c.at(k.Location)
+	switch {
+	case a.of == nil:
+		c.syntax(at, pgerr.SyntaxError, "misplaced %s clause", word)
+	case a.sawDeferrable:
+		c.syntax(at, pgerr.SyntaxError, "multiple DEFERRABLE/NOT DEFERRABLE clauses not allowed")
+	case !on && a.sawInitial && a.of.Deferred:
+		c.syntax(at, pgerr.SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+	default:
+		a.sawDeferrable, a.of.Deferrable = true, on
+	}
+}
+
+func (a *constraintAttrs) initially(c *converter, k *pg.Constraint, deferred bool) {
+	word := "INITIALLY IMMEDIATE"
+	if deferred {
+		word = "INITIALLY DEFERRED"
+	}
+	at := c.at(k.Location)
+	switch {
+	case a.of == nil:
+		c.syntax(at, pgerr.SyntaxError, "misplaced %s clause", word)
+	case a.sawInitial:
+		c.syntax(at, pgerr.SyntaxError, "multiple INITIALLY IMMEDIATE/DEFERRED clauses not allowed")
+	case deferred && a.sawDeferrable && !a.of.Deferrable:
+		c.syntax(at, pgerr.SyntaxError, "constraint declared INITIALLY DEFERRED must be DEFERRABLE")
+	default:
+		a.sawInitial, a.of.Deferred = true, deferred
+		a.of.Deferrable = a.of.Deferrable || deferred
+	}
 }
 
 var foreignActions = map[string]string{"r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
 
 func (c *converter) constraint(k *pg.Constraint) Constraint {
 	out := Constraint{At: c.at(k.Location), Name: k.Conname, Columns: nodeStrings(k.Keys),
-		Deferrable: k.Deferrable, NullsNotDistinct: k.NullsNotDistinct, Include: nodeStrings(k.Including), NotValid: k.SkipValidation}
+		Deferrable: k.Deferrable, Deferred: k.Initdeferred, NullsNotDistinct: k.NullsNotDistinct, Include: nodeStrings(k.Including), NotValid: k.SkipValidation}
 	switch k.Contype {
 	case pg.ConstrType_CONSTR_PRIMARY:
 		out.Kind = ConPrimaryKey
@@ -162,7 +204,7 @@ func (c *converter) constraint(k *pg.Constraint) Constraint {
 		out.Kind, out.Columns = ConForeignKey, nodeStrings(k.FkAttrs)
 		out.RefTable, out.RefColumns = c.rangeName(k.Pktable), nodeStrings(k.PkAttrs)
 		out.OnDelete, out.OnUpdate = foreignActions[k.FkDelAction], foreignActions[k.FkUpdAction]
-		out.SetColumns, out.MatchFull, out.Deferred = nodeStrings(k.FkDelSetCols), k.FkMatchtype == "f", k.Initdeferred
+		out.SetColumns, out.MatchFull = nodeStrings(k.FkDelSetCols), k.FkMatchtype == "f"
 		if k.FkMatchtype == "p" {
 			c.unsupported(out.At, "MATCH PARTIAL", "Use MATCH FULL or MATCH SIMPLE.")
 		}
