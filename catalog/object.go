@@ -150,11 +150,20 @@ func ColumnNumbered(cs []Column, n int) int {
 // type that it was read as.
 func (c *Column) defaultText() string {
 	d := c.Default
+	if len(d) > 2 && (d[0] == 'B' || d[0] == 'X') && d[1] == '\'' { // a bit string, whatever the column's length
+		if v, err := types.ParseBits(strings.ToLower(d[:1]) + strings.Trim(d[1:], "'")); err == nil {
+			return "'" + string(types.AppendText(nil, types.TBit, string(types.AppendBits(nil, v)), nil)) + `'::"bit"`
+		}
+	}
 	inner, quoted := strings.CutPrefix(strings.TrimSuffix(d, "'"), "'")
 	if !quoted || !strings.HasSuffix(d, "'") || strings.Contains(strings.ReplaceAll(inner, "''", ""), "'") {
 		return d
 	}
-	return d + "::" + c.Type.Underlying().Base().String()
+	t := c.Type.Underlying().Base()
+	if t.ID == types.Bit { // without a length, in quotes it is not one of length 1
+		return d + `::"bit"`
+	}
+	return d + "::" + t.String()
 }
 
 // Key is a key by which rows are stored, over column positions: that of CREATE

@@ -322,8 +322,9 @@ func columns(c *vec.Chunk, lo, hi int) *vec.Chunk {
 }
 
 func (m *modify) insert(c *vec.Chunk) error {
-	if err := m.check(c); err != nil {
-		return err
+	bad := m.check(c)
+	if bad != nil && c.Rows == 1 {
+		return bad
 	}
 	m.done = vec.NewChunk(c.Types(), c.Rows)
 	w, err := m.r.staged(m.d.Table)
@@ -336,12 +337,22 @@ func (m *modify) insert(c *vec.Chunk) error {
 	}
 	touched := map[string]bool{}
 	for i := range c.Rows {
+		if bad != nil { // some row is refused, but an earlier one may have a key that is taken
+			one := vec.NewChunk(c.Types(), 1)
+			one.AppendFrom(c, i, 1)
+			if err := m.check(one); err != nil {
+				return err
+			}
+		}
 		steps, each := w.copies(c.Weight(i))
 		for range steps {
 			if err := m.insertOne(w, c, i, each, touched); err != nil {
 				return err
 			}
 		}
+	}
+	if bad != nil {
+		return bad
 	}
 	m.r.noteKeys(m.d.Table, nil, m.new)
 	return nil

@@ -297,6 +297,9 @@ func (x *explanation) write(t *table) {
 	case "yaml":
 		t.add(x.tree.YAML(more))
 		return
+	case "xml":
+		t.add(x.tree.XML(more))
+		return
 	}
 	for _, l := range x.tree.Lines() {
 		t.add(l)

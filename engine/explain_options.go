@@ -11,7 +11,7 @@ import (
 // are accepted, as far as PostgreSQL does, and change nothing.
 type explainOptions struct {
 	analyze, timing, summary bool
-	format                   string // text, json or yaml
+	format                   string // text, json, yaml or xml
 }
 
 func (s *Session) explainOptions(p *prepared, st *sql.Explain) (o explainOptions, err error) {
@@ -22,10 +22,8 @@ func (s *Session) explainOptions(p *prepared, st *sql.Explain) (o explainOptions
 		at := func(e *pgerr.Error) error { return e.At(sql.PosToChar(p.st.whole, int(x.Offset()))) }
 		if x.Name == "format" {
 			switch f := strings.ToLower(x.Value); f {
-			case "text", "json", "yaml":
+			case "text", "json", "yaml", "xml":
 				o.format = f
-			case "xml":
-				return o, pgerr.Unsupported("EXPLAIN (FORMAT XML)", "Use TEXT, JSON or YAML.")
 			default:
 				return o, at(pgerr.New(pgerr.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": \"%s\"", x.Value))
 			}

@@ -74,7 +74,7 @@ func (d *DomainRules) UsesClock() bool {
 // it returns its argument, or fails with 23502 or 23514. Two expressions are the
 // same only if they call the same DomainFunc.
 func DomainFunc(d *DomainRules) *Func {
-	return &Func{Name: fmt.Sprintf("domain_%d", d.Typ.OID()), Args: ts(d.Typ.Underlying()), Ret: d.Typ, NotStrict: true, MayFail: true,
+	return &Func{Name: fmt.Sprintf("domain_%d", d.Typ.OID()), Args: ts(d.Typ.Underlying()), Ret: d.Typ, NotStrict: true, MayFail: true, Domain: true,
 		Volatility: d.volatility(), New: func() Kernel {
 			k, err := newDomainKernel(d)
 			return func(c *Ctx, dst vec.Vector, args []vec.Vector, n int) error {

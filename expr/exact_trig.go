@@ -52,9 +52,11 @@ func (a pair) over(d float64) pair {
 
 // sineCosine computes both for |x| of at most π: by their series for a 64th of the
 // angle, which is then doubled six times. The cosine is carried as what it lacks to 1.
-func sineCosine(x float64) (sin, cos pair) {
+func sineCosine(x float64) (sin, cos pair) { return sineCosineOf(pair{x, 0}) }
+
+func sineCosineOf(x pair) (sin, cos pair) {
 	const halvings, terms = 6, 8
-	r := pair{math.Ldexp(x, -halvings), 0}
+	r := pair{math.Ldexp(x.hi, -halvings), math.Ldexp(x.lo, -halvings)}
 	square := r.times(r)
 	sin = r
 	lack := square.over(2)

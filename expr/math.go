@@ -70,7 +70,7 @@ func sqrtFloat(x float64) (float64, error) {
 }
 
 func expFloat(x float64) (float64, error) {
-	v := math.Exp(x)
+	v := exactExp(x)
 	if v == 0 && !math.IsInf(x, -1) {
 		return 0, errUnderflow
 	}
@@ -82,15 +82,15 @@ func floatMath() []*Func {
 	finite := func(x float64) bool { return !math.IsInf(x, 0) }
 	return []*Func{
 		float1("sqrt", sqrtFloat), float1("cbrt", total(math.Cbrt)), float1("exp", expFloat),
-		float1("ln", logOf(math.Log)), float1("log", logOf(math.Log10)), float1("log10", logOf(math.Log10)),
-		float1("sin", within(math.Sin, finite)), float1("cos", within(math.Cos, finite)), float1("tan", within(math.Tan, finite)),
+		float1("ln", logOf(exactLog)), float1("log", logOf(math.Log10)), float1("log10", logOf(math.Log10)),
+		float1("sin", within(exactSin, finite)), float1("cos", within(exactCos, finite)), float1("tan", within(exactTan, finite)),
 		fn("cot", ts(tF8), tF8, func(r *row) error {
 			if !finite(r.f8(0)) {
 				return errInput
 			}
-			return r.putF8(1 / math.Tan(r.f8(0))) // infinite at 0
+			return r.putF8(1 / exactTan(r.f8(0))) // infinite at 0
 		}),
-		float1("asin", within(math.Asin, unit)), float1("acos", within(math.Acos, unit)), float1("atan", total(arcTangent)),
+		float1("asin", within(exactAsin, unit)), float1("acos", within(arcCosine, unit)), float1("atan", total(arcTangent)),
 		unbounded("sinh", math.Sinh), unbounded("cosh", math.Cosh), float1("tanh", total(math.Tanh)),
 		float1("asinh", total(math.Asinh)), float1("acosh", within(math.Acosh, func(x float64) bool { return !(x < 1) })),
 		fn("atanh", ts(tF8), tF8, func(r *row) error {

@@ -395,6 +395,9 @@ func exprText(e expr.Expr, sc []plan.Column) string {
 	case *expr.Outer:
 		return fmt.Sprintf("outer%d.$%d", e.Level, e.Index)
 	case *expr.Call:
+		if e.Fn.Domain {
+			return t(e.Args[0]) + "::" + e.Typ.String()
+		}
 		if isOperator(e.Fn.Name) {
 			if len(e.Args) == 1 {
 				return "(" + e.Fn.Name + " " + t(e.Args[0]) + ")"
@@ -456,6 +459,9 @@ func constText(c *expr.Const) string {
 		t = types.TText
 	}
 	s := string(types.AppendText(nil, t, c.Val, nil))
+	if c.Typ.ID == types.Money || c.Typ.ID.IsReg() {
+		return sql.QuoteLiteral(s) + "::" + c.Typ.String()
+	}
 	switch c.Typ.Category() {
 	case 'N':
 		return s

@@ -80,6 +80,8 @@ func CastOf(from, to T) CastContext {
 			return CastNone
 		}
 		return CastImplicit
+	case from.ID == Void && to.IsString():
+		return CastAssignment
 	case from.ID == Void || to.ID == Void || from.ID == Invalid || to.ID == Invalid:
 		return CastNone
 	}
