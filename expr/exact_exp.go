@@ -40,7 +40,7 @@ func exponential(x float64) (e pair, k int) {
 
 // exactExp is math.Exp.
 func exactExp(x float64) float64 {
-	if !(x > -700 && x < 709) || math.Abs(x) < tiny {
+	if !(x > -708 && x < 710) || math.Abs(x) < tiny {
 		return math.Exp(x)
 	}
 	e, k := exponential(x)

@@ -55,7 +55,11 @@ func testSession() *Session {
 	s := &Session{User: "alice", Database: "db", SearchPath: []string{"public"}}
 	s.Options.Name = func(_ types.T, oid int64) (string, bool) { return TypeName(nil, uint32(oid)) }
 	s.Options.Resolve = func(_ types.T, name string) (int64, error) {
-		x, ok := types.ByName(name)
+		elem, array := strings.CutSuffix(name, "[]")
+		x, ok := types.ByName(elem)
+		if array {
+			x = x.ArrayType()
+		}
 		if !ok {
 			return 0, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", name)
 		}
