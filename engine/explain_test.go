@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"regexp"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ Values (2 rows)  (actual rows=2 loops=1)
 		t.Fatal(err)
 	}
 	for q, want := range map[string]string{
-		"EXPLAIN (FOO) SELECT 1": "42601", "EXPLAIN (FORMAT bar) SELECT 1": "22023", "EXPLAIN (FORMAT xml) SELECT 1": "0A000",
+		"EXPLAIN (FOO) SELECT 1": "42601", "EXPLAIN (FORMAT bar) SELECT 1": "22023",
 		"EXPLAIN (TIMING) SELECT 1": "22023", "EXPLAIN (WAL) SELECT 1": "22023", "EXPLAIN (ANALYZE maybe) SELECT 1": "42601",
 		"EXPLAIN ANALYZE CREATE TABLE q AS SELECT 1": "0A000", "EXPLAIN MATERIALIZED VIEW t": "42809", "EXPLAIN MATERIALIZED VIEW none": "42P01",
 	} {
@@ -166,5 +167,50 @@ func TestExplainStructured(t *testing.T) {
 	text := c.one("EXPLAIN ANALYZE MATERIALIZED VIEW v")
 	if !strings.Contains(text, "(rows in=501 out=11 batches=") || !strings.Contains(text, "Backpressure: ") {
 		t.Fatal(text)
+	}
+}
+
+// xmlPlan is a node of EXPLAIN (FORMAT XML).
+type xmlPlan struct {
+	Type   string    `xml:"Node-Type"`
+	Rel    string    `xml:"Relation-Name"`
+	Output []string  `xml:"Output>Item"`
+	Cond   string    `xml:"Cond"`
+	Rows   *int      `xml:"Actual-Rows"`
+	Plans  []xmlPlan `xml:"Plans>Plan"`
+}
+
+func (p *xmlPlan) find(kind string) *xmlPlan {
+	if p.Type == kind {
+		return p
+	}
+	for i := range p.Plans {
+		if f := p.Plans[i].find(kind); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func TestExplainXML(t *testing.T) {
+	e := open(t, config(t.TempDir()))
+	c := connect(t, e)
+	c.exec(`CREATE TABLE "T & x" (id int PRIMARY KEY, g text)`)
+	c.exec(`INSERT INTO "T & x" SELECT i, 'g' || i %% 10 FROM generate_series(1, 50) i`)
+	text := c.one(`EXPLAIN (FORMAT XML, ANALYZE) SELECT g FROM "T & x" WHERE g <> '<"&>'`)
+	var out struct {
+		XMLName xml.Name `xml:"http://www.postgresql.org/2009/explain explain"`
+		Plan    *xmlPlan `xml:"Query>Plan"`
+		Time    *float64 `xml:"Query>Execution-Time"`
+	}
+	if err := xml.Unmarshal([]byte(text), &out); err != nil || out.Plan == nil || out.Time == nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	scan, filter := out.Plan.find("Scan"), out.Plan.find("Filter")
+	if scan == nil || scan.Rel != "T & x" || len(scan.Output) == 0 || scan.Rows == nil || *scan.Rows != 50 {
+		t.Errorf("the scan is %+v of %s", scan, text)
+	}
+	if filter == nil || !strings.Contains(filter.Cond, `'<"&>'`) {
+		t.Errorf("the filter is %+v of %s", filter, text)
 	}
 }
