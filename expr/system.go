@@ -180,6 +180,7 @@ func setConfig(r *row) error {
 		if err := f(strings.ToLower(strings.Clone(r.s(0))), v, !r.isNull(2) && r.bool(2)); err != nil {
 			return err
 		}
+		return currentSetting(r, true) // which may look different
 	}
 	return r.putS(v)
 }
