@@ -21,13 +21,14 @@ const (
 )
 
 // The record of a row: its neighbours in the chain of its key (1 + row), its
-// key, flags, weight, and degree: the weight of the rows of the other side that
-// it matches.
+// key, flags with the key's vnode as their last byte, weight, and degree: the weight
+// of the rows of the other side that it matches.
 const (
 	rowNext   = 0
 	rowPrev   = 4
 	rowKey    = 8
 	rowFlags  = 12
+	rowVnode  = 15
 	rowWeight = 16
 	rowDegree = 24
 	rowSeq    = 32 // append-only sides: number of the row in its saved key
@@ -362,6 +363,7 @@ func (s *joinSide) insert(j *hashJoin, in int, k []byte, kid uint32, c *vec.Chun
 	r := s.rows.rec(id)
 	if added {
 		le.PutUint32(r[rowKey:], kid)
+		r[rowVnode] = k[keyVnode]
 		s.link(in, k, id, r)
 		if s.loose {
 			s.seq++

@@ -18,10 +18,8 @@ func (j *hashJoin) Save(w StateWriter) error {
 	for in, s := range j.side {
 		for _, id := range s.unsaved {
 			r := s.rows.rec(id)
-			kid := le.Uint32(r[rowKey:])
-			k := j.keys.rec(kid)
 			f := le.Uint32(r[rowFlags:])
-			vnode := k[keyVnode]
+			vnode := r[rowVnode]
 			key = append(append(key[:0], byte(in)), s.rows.key(id)...)
 			if s.loose {
 				key = binary.BigEndian.AppendUint64(key, le.Uint64(r[rowSeq:]))
@@ -30,6 +28,8 @@ func (j *hashJoin) Save(w StateWriter) error {
 				if f&joinPersisted != 0 {
 					w.Delete(int(vnode), key)
 				}
+				kid := le.Uint32(r[rowKey:])
+				k := j.keys.rec(kid)
 				s.unlink(in, k, r)
 				s.rows.remove(hashKey(key[1:]), id)
 				j.dropKey(kid, k)
@@ -154,6 +154,7 @@ func (j *hashJoin) loadRow(in int, row []byte, vnode byte, w, deg int64) error {
 		s.link(in, k, id, r)
 	}
 	le.PutUint32(r[rowFlags:], joinPersisted)
+	r[rowVnode] = vnode
 	le.PutUint64(r[rowWeight:], uint64(w))
 	le.PutUint64(r[rowDegree:], uint64(deg))
 	return nil

@@ -32,11 +32,12 @@ func (s *sorter) append(dst []byte, c *vec.Chunk, i int) []byte {
 	return vec.AppendKey(dst, c, s.cols, s.desc, s.first, i)
 }
 
-// The record of an ordered row: weight, flags, partition, length of the sort key,
-// hash bits and scratch. Its key is its partition, the sort key and the row's bytes.
+// The record of an ordered row: weight, flags with the partition's vnode as their
+// last byte, partition, length of the sort key, hash bits and scratch. Its key is its partition, the sort key and the row's bytes.
 const (
 	ordWeight  = 0
 	ordFlags   = 8
+	ordVnode   = 11
 	ordPart    = 12
 	ordSortLen = 16
 	ordTag     = 20 // the hash bits that the table uses
@@ -146,6 +147,7 @@ func (o *orderedRows) add(pid uint32, sortLen int, w int64) uint32 {
 	id, added := o.rows.upsert(h, o.kb)
 	r := o.rows.rec(id)
 	if added {
+		r[ordVnode] = o.parts.rec(pid)[partVnode]
 		le.PutUint32(r[ordPart:], pid)
 		le.PutUint32(r[ordSortLen:], uint32(sortLen))
 		le.PutUint32(r[ordTag:], uint32(h))
@@ -191,7 +193,7 @@ func (o *orderedRows) Save(w StateWriter) error {
 	for _, id := range o.unsavd {
 		r := o.rows.rec(id)
 		f := le.Uint32(r[ordFlags:])
-		vnode := o.parts.rec(le.Uint32(r[ordPart:]))[partVnode]
+		vnode := r[ordVnode]
 		if le.Uint64(r) == 0 {
 			if f&ordPersisted != 0 {
 				w.Delete(int(vnode), o.rowBytes(id))
@@ -233,9 +235,11 @@ func (o *orderedRows) Load(key, val []byte) error {
 		pid := o.partition(0)
 		id = o.add(pid, o.rowKey(o.one, 0, pid), w)
 	}
-	o.parts.rec(le.Uint32(o.rows.rec(id)[ordPart:]))[partVnode] = val[0]
 	o.unsavd = o.unsavd[:0]
-	le.PutUint32(o.rows.rec(id)[ordFlags:], ordPersisted)
+	r := o.rows.rec(id)
+	le.PutUint32(r[ordFlags:], ordPersisted)
+	r[ordVnode] = val[0]
+	o.parts.rec(le.Uint32(r[ordPart:]))[partVnode] = val[0]
 	return nil
 }
 

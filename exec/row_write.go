@@ -22,6 +22,18 @@ func (f *rowFormat) rowSize(c *vec.Chunk, i int) int {
 // makes of a whole chunk, for rows of which one is kept here and there, or that
 // have a place of their own.
 func (f *rowFormat) write(dst []byte, c *vec.Chunk, i int) {
+	f.writeFixed(dst, c, i)
+	end := f.fixed
+	for _, x := range f.vars {
+		if v := c.Cols[f.cols[x.k]].(*vec.Bytes); len(v.Null) == 0 || !v.Null.Get(i) {
+			end += copy(dst[end:], v.Data[v.Off[i]:v.Off[i+1]])
+		}
+	}
+}
+
+// writeFixed writes what stands before the tail of the row. It decides already how
+// most rows compare.
+func (f *rowFormat) writeFixed(dst []byte, c *vec.Chunk, i int) {
 	clear(dst[f.nulls:f.fixed])
 	end := f.fixed
 	for k, col := range f.cols {
@@ -30,7 +42,7 @@ func (f *rowFormat) write(dst []byte, c *vec.Chunk, i int) {
 		switch v := c.Cols[col].(type) {
 		case *vec.Bytes:
 			if null = len(v.Null) > 0 && v.Null.Get(i); !null {
-				end += copy(dst[end:], v.Data[v.Off[i]:v.Off[i+1]])
+				end += int(v.Off[i+1] - v.Off[i])
 			}
 			le.PutUint32(p, uint32(end))
 		case *vec.Col[int64]:

@@ -55,7 +55,7 @@ func (t *topN) evict(p []byte, at int) {
 	t.order.removeAt(p, at)
 	r := t.rows.rec(id)
 	if t.ctx.Batch || le.Uint32(r[ordFlags:])&ordFresh != 0 {
-		le.PutUint32(r[ordFlags:], 0)
+		le.PutUint32(r[ordFlags:], 0) // it may be among those without bytes
 		t.rows.freeLoose(id)
 		return
 	}
@@ -105,15 +105,38 @@ func (o *orderedRows) compareLoose(e []byte, i int) int {
 	}
 	id := le.Uint32(e[8:])
 	r := o.rows.rec(id)
+	var has []byte
+	other := -1 // the entry's row, if it is of the chunk and has no bytes yet
 	if le.Uint32(r[ordFlags:])&ordBare != 0 {
-		if d := bytes.Compare(l.sorts.row(int(le.Uint64(r[ordScratch:]))), sort); d != 0 {
-			return d
-		}
-		o.writeBare(id, r)
-	} else if d := bytes.Compare(o.sortKey(id), sort); d != 0 {
+		other = int(le.Uint64(r[ordScratch:]))
+		has = l.sorts.row(other)
+	} else {
+		has = o.sortKey(id)
+	}
+	if d := bytes.Compare(has, sort); d != 0 {
 		return d
 	}
-	n := o.format.rowSize(l.c, i)
+	return o.compareRows(id, r, other, i)
+}
+
+// compareRows compares the row of an entry with row i of the chunk byte by byte.
+func (o *orderedRows) compareRows(id uint32, r []byte, other, i int) int {
+	l, n := &o.chunk, o.format.fixed
+	l.row = slices.Grow(l.row[:0], 2*n)[:2*n]
+	own, has := l.row[:n], l.row[n:]
+	o.format.writeFixed(own, l.c, i)
+	if other < 0 {
+		has = o.rowBytes(id)[:n]
+	} else {
+		o.format.writeFixed(has, l.c, other)
+	}
+	if d := bytes.Compare(has, own); d != 0 {
+		return d
+	}
+	if other >= 0 {
+		o.writeBare(id, r)
+	}
+	n = o.format.rowSize(l.c, i)
 	l.row = slices.Grow(l.row[:0], n)[:n]
 	o.format.write(l.row, l.c, i)
 	return bytes.Compare(o.rowBytes(id), l.row)
@@ -147,6 +170,7 @@ func (o *orderedRows) addLoose(pid uint32, i int, w int64) uint32 {
 	r := o.rows.rec(id)
 	le.PutUint64(r, uint64(w))
 	le.PutUint32(r[ordFlags:], ordFresh|ordBare)
+	r[ordVnode] = p[partVnode]
 	le.PutUint32(r[ordPart:], pid)
 	le.PutUint64(r[ordScratch:], uint64(i))
 	o.chunk.bare = append(o.chunk.bare, id)

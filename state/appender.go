@@ -4,8 +4,11 @@ import (
 	"github.com/streamdb/streamdb/internal/vfs"
 )
 
-// packBytes is the size up to which small pieces are written by one call.
-const packBytes = 256 << 10
+// Pieces of less than pieceBytes are written together, packBytes by one call.
+const (
+	packBytes  = 256 << 10
+	pieceBytes = packBytes / 4
+)
 
 // appender writes the current segment of a job or sink. Its owner's lock guards
 // it.
@@ -75,7 +78,7 @@ func writeAt(f vfs.File, off int64, bufs [][]byte) (int64, error) {
 		return err
 	}
 	for _, b := range bufs {
-		if len(pack)+len(b) <= packBytes {
+		if len(b) < pieceBytes && len(pack)+len(b) <= packBytes {
 			if pack == nil && len(bufs) > 1 {
 				pack = make([]byte, 0, packBytes)
 			}
@@ -86,7 +89,7 @@ func writeAt(f vfs.File, off int64, bufs [][]byte) (int64, error) {
 			return off - start, err
 		}
 		pack = pack[:0]
-		if len(b) >= packBytes {
+		if len(b) >= pieceBytes {
 			if err := flush(b); err != nil {
 				return off - start, err
 			}
