@@ -2,6 +2,7 @@ package planner
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -331,11 +332,18 @@ func (b *binder) collate(ec *exprContext, e *sql.Collate) (expr.Expr, error) {
 	return b.toText(x)
 }
 
+// ofLanguage are the names that collations of languages have in PostgreSQL: de_DE.utf8,
+// en-x-icu, C.utf8.
+var ofLanguage = regexp.MustCompile(`^[a-z]{2,3}([_-][A-Za-z0-9]+)+([.@][\w@.-]+)?$|^C\.(utf8|UTF-8)$|^unicode$`)
+
 // checkCollation checks that a collation is known and that a type has any.
 func (b *binder) checkCollation(c sql.Name, t types.T, at sql.Node) error {
 	switch c.Name {
 	case "default", "C", "POSIX", "ucs_basic":
 	default:
+		if ofLanguage.MatchString(c.Name) {
+			return b.unsupported(at, "the collation \""+c.Name+"\"", "Text is ordered by its bytes: use COLLATE \"C\", or order by another expression, such as lower(x).")
+		}
 		return b.errAt(at, pgerr.UndefinedObject, "collation \"%s\" for encoding \"UTF8\" does not exist", c.Name)
 	}
 	if t.ID == types.Array {

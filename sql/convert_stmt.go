@@ -111,6 +111,9 @@ func (c *converter) utility(n *pg.Node, a At) Stmt {
 			Targets: []DropTarget{{Name: Name{At: a, Name: d.Subname}}}}
 	}
 	what := statementWords(typeWord(n))
+	if n.GetDefineStmt().GetKind() == pg.ObjectType_OBJECT_COLLATION {
+		what = "CREATE COLLATION"
+	}
 	c.unsupported(a, what, statementHint(what))
 	return &Unsupported{At: a, What: what}
 }
@@ -128,6 +131,7 @@ func statementHint(what string) string {
 // statementHints are hints by the first or last words of statements, the first that
 // fits.
 var statementHints = [][2]string{
+	{"CREATE COLLATION", "Text is ordered by its bytes: use COLLATE \"C\"."},
 	{"TRIGGER", "Keep what follows from a table in a materialized view, or send its changes out by a sink."},
 	{"RULE", "Keep what follows from a table in a materialized view."},
 	{"CALL", "Send the statements of the procedure."},
