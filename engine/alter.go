@@ -10,7 +10,6 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
 )
 
@@ -54,7 +53,7 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 			var changes []catalog.Change
 			if o, changes, err = s.renameViewColumn(o, a); err == nil {
 				if err = s.eng.unmoved(snap, changes); err == nil {
-					err = s.eng.changeCatalog(&state.Commit{}, changes...)
+					err = s.changeCatalog(changes...)
 				}
 			}
 		case sql.AlterAddIdentity, sql.AlterSetIdentity, sql.AlterDropIdentity:
@@ -219,7 +218,7 @@ func (s *Session) comment(st *sql.Comment) error {
 	n := catalog.Clone(o)
 	if st.Kind != "column" {
 		n.Header().Comment = text
-		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+		return s.changeCatalog(catalog.Change{Replace: n})
 	}
 	r, ok := n.(catalog.Relation)
 	if !ok {
@@ -230,12 +229,15 @@ func (s *Session) comment(st *sql.Comment) error {
 		return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", st.Column, st.Name.Name)
 	}
 	r.Cols()[i].Comment = text
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+	return s.changeCatalog(catalog.Change{Replace: n})
 }
 
 // truncate deletes every row of the tables, as one write; again when a
 // concurrent write has come between.
 func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
+	if !s.tx.alone {
+		return s.stageTruncate(ctx, st)
+	}
 	for try := range dmlRetries {
 		w, err := s.allRows(ctx, st, try == 0)
 		if err != nil {
@@ -250,6 +252,42 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 		return err
 	}
 	return serializationFailure()
+}
+
+// stageTruncate is truncate in a transaction.
+func (s *Session) stageTruncate(ctx context.Context, st *sql.Truncate) error {
+	r := s.newRun(ctx)
+	defer r.close()
+	tables, err := s.truncatedTables(r.cat, st, true)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		rows := vec.NewChunk(columnTypes(t.Columns), 64)
+		if err := r.visible(t, func(c *vec.Chunk) error {
+			rows.AppendRange(c, 0, c.Rows)
+			return nil
+		}); err != nil {
+			return err
+		}
+		w, err := r.staged(t)
+		if err != nil {
+			return err
+		}
+		for i := range rows.Rows {
+			if err := w.add(rows, i, -rows.Weight(i)); err != nil {
+				return err
+			}
+		}
+		if !st.RestartIdentity {
+			continue
+		}
+		s.transactional()
+		for _, q := range s.snapshot().Sequences(t.OID) {
+			s.tx.ddl.seqs[q.OID] = &sequence{oid: q.OID, loaded: true, unstored: true, last: q.Start}
+		}
+	}
+	return nil
 }
 
 // mayRestart refuses to restart the sequences of a table that belong to another.

@@ -12,18 +12,17 @@ import (
 
 // rewriter makes the rows of a table's new shape from its stored ones.
 type rewriter struct {
-	a       *alteration
-	ctx     expr.Ctx
-	progs   []*expr.Program // by column, over the stored row; nil: a column of it
-	gen     []*expr.Program // by column, over the new row; nil: none
-	apart   bool            // some value differs between rows that are equal by now
-	batch   *state.RowBatch
-	seen    map[string]bool // storage keys so far
-	kb, row []byte
+	a     *alteration
+	ctx   expr.Ctx
+	progs []*expr.Program // by column, over the stored row; nil: a column of it
+	gen   []*expr.Program // by column, over the new row; nil: none
+	apart bool            // some value differs between rows that are equal by now
+	seen  map[string]bool // storage keys so far
+	kb    []byte
 }
 
 func newRewriter(a *alteration, next *catalog.Snapshot) (*rewriter, error) {
-	w := &rewriter{a: a, batch: state.NewRowBatch(a.t.OID), progs: make([]*expr.Program, len(a.src)), gen: make([]*expr.Program, len(a.src))}
+	w := &rewriter{a: a, progs: make([]*expr.Program, len(a.src)), gen: make([]*expr.Program, len(a.src))}
 	s := a.s.expr
 	a.fills.Sequences = s.Sequences
 	s.Sequences = &a.fills
@@ -101,15 +100,13 @@ func (w *rewriter) chunk(c *vec.Chunk) (*vec.Chunk, error) {
 	return out, nil
 }
 
-// store adds new rows to the batch.
-func (w *rewriter) store(c *vec.Chunk) error {
+// unique refuses new rows of which two have one storage key.
+func (w *rewriter) unique(c *vec.Chunk) error {
 	t := w.a.t
+	if t.PrimaryKey == nil {
+		return nil
+	}
 	for i := range c.Rows {
-		w.row = vec.AppendRow(w.row[:0], c, nil, i)
-		if t.PrimaryKey == nil {
-			w.batch.Add(w.row, c.Weight(i))
-			continue
-		}
 		w.kb = vec.AppendKey(w.kb[:0], c, t.PrimaryKey.Columns, nil, nil, i)
 		if w.seen[string(w.kb)] {
 			e := pgerr.New(pgerr.UniqueViolation, "could not create unique index \"%s\"", t.PrimaryKey.Name).
@@ -118,7 +115,31 @@ func (w *rewriter) store(c *vec.Chunk) error {
 			return e
 		}
 		w.seen[string(w.kb)] = true
-		w.batch.Put(w.kb, w.row)
+	}
+	return nil
+}
+
+// tableBuild makes the stored rows of a table, for a commit in which they come to be.
+type tableBuild struct {
+	key     []int
+	batch   *state.RowBatch
+	kb, row []byte
+}
+
+func newTableBuild(t *catalog.Table) *tableBuild {
+	return &tableBuild{key: catalog.StorageKey(t), batch: state.NewRowBatch(t.OID)}
+}
+
+// add adds the rows of a chunk.
+func (b *tableBuild) add(c *vec.Chunk) error {
+	for i := range c.Rows {
+		b.row = vec.AppendRow(b.row[:0], c, nil, i)
+		if b.key == nil {
+			b.batch.Add(b.row, c.Weight(i))
+			continue
+		}
+		b.kb = vec.AppendKey(b.kb[:0], c, b.key, nil, nil, i)
+		b.batch.Put(b.kb, b.row)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"github.com/streamdb/streamdb/catalog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/streamdb/streamdb/catalog"
 )
 
 // crashDirVar names the data directory for the process that is to be killed.

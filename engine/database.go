@@ -18,7 +18,16 @@ import (
 // nothing of databases.
 
 // snapshot is the catalog as the session's database sees it now.
-func (s *Session) snapshot() *catalog.Snapshot { return s.eng.cat.Current().In(s.db) }
+func (s *Session) snapshot() *catalog.Snapshot { return s.catalog().In(s.db) }
+
+// catalog is snapshot for all databases.
+func (s *Session) catalog() *catalog.Snapshot {
+	now := s.eng.cat.Current()
+	if t := s.tx.ddl; t != nil {
+		return t.current(now)
+	}
+	return now
+}
 
 // number gives a new object its OIDs, and its database.
 func (s *Session) number(o catalog.Object) {
@@ -249,7 +258,7 @@ func (s *Session) createDatabase(text string, st *sql.DatabaseStmt) error {
 		s.eng.cat.Assign(o, d.OID)
 		changes = append(changes, catalog.Change{Create: o})
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }
 
 // templateDatabase finds the database that a new one is to be like. Nothing is copied, so
@@ -299,7 +308,7 @@ func (s *Session) alterDatabase(text string, st *sql.DatabaseStmt) error {
 	if d.NoConnect && d.OID == s.db {
 		return pgerr.New(pgerr.InvalidParameterValue, "cannot disallow connections for current database")
 	}
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: d})
+	return s.changeCatalog(catalog.Change{Replace: d})
 }
 
 func (s *Session) renameDatabase(ctx context.Context, d *catalog.Database, name string) error {
@@ -323,7 +332,7 @@ func (s *Session) renameDatabase(ctx context.Context, d *catalog.Database, name 
 		}
 		n = catalog.Clone(n).(*catalog.Database)
 		n.Name = name
-		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+		return s.changeCatalog(catalog.Change{Replace: n})
 	})
 }
 
@@ -512,5 +521,5 @@ func (s *Session) commentShared(snap *catalog.Snapshot, st *sql.Comment, text st
 	}
 	n := catalog.Clone(o)
 	n.Header().Comment = text
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+	return s.changeCatalog(catalog.Change{Replace: n})
 }

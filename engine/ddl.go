@@ -14,9 +14,8 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-// ddlCommand sets up statements that change the catalog. They take effect at
-// once and for good, also inside a transaction block: the writes made before
-// them are committed first.
+// ddlCommand sets up statements that change the catalog. Inside of a transaction block
+// they are part of it; alone they take effect at once.
 func (s *Session) ddlCommand(p *prepared) error {
 	tag, f, err := s.ddlAction(p)
 	if err != nil {
@@ -26,12 +25,14 @@ func (s *Session) ddlCommand(p *prepared) error {
 		if s.tx.modes.readOnly {
 			return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
 		}
-		if err := s.flushWrites(ctx, false); err != nil {
-			return err
-		}
-		defer s.tx.renewView()
 		if st, ok := p.st.Stmt.(*sql.Truncate); ok {
 			return s.truncate(ctx, st)
+		}
+		if err := s.enterBlock(ctx, p.st); err != nil {
+			return err
+		}
+		if s.tx.ddl == nil {
+			defer s.tx.renewView()
 		}
 		if err := s.eng.ddl.Acquire(ctx); err != nil {
 			return err
@@ -151,7 +152,7 @@ func (s *Session) createSchema(st *sql.CreateSchema) error {
 	}
 	o := &catalog.Schema{Head: catalog.Head{Name: name, Owner: owner, ACL: snap.InitialACL(owner, catalog.GrantSchema, 0)}}
 	s.number(o)
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
+	return s.changeCatalog(catalog.Change{Create: o})
 }
 
 // place fills in an object's schema and owner, whether it may be made there, and
@@ -218,10 +219,13 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 		changes = append(changes, catalog.Change{Create: ix})
 	}
 	planner.LinkForeignKeys(t, made.Indexes)
-	if err := s.eng.changeCatalog(&state.Commit{}, changes...); err != nil {
+	if err := s.changeCatalog(changes...); err != nil {
 		return err
 	}
 	s.keepOnCommit(t.OID, st.OnCommit)
+	if s.tx.ddl != nil {
+		return nil
+	}
 	return s.eng.startTable(t, made.Indexes)
 }
 
@@ -272,6 +276,9 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 	}
 	s.furnish(t)
 	s.number(t)
+	if s.tx.ddl != nil {
+		return s.stageTableAs(ctx, q, t, st)
+	}
 	c := &state.Commit{}
 	if !st.NoData {
 		if err := s.queryRows(ctx, q, t.OID, c); err != nil {
@@ -345,7 +352,7 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 	}
 	s.furnish(o)
 	s.number(o)
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
+	return s.changeCatalog(catalog.Change{Create: o})
 }
 
 func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.CreateView) error {
@@ -364,7 +371,7 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 	if old == nil || !st.OrReplace {
 		s.furnish(v)
 		s.number(v)
-		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: v})
+		return s.changeCatalog(catalog.Change{Create: v})
 	}
 	ov, ok := old.(*catalog.View)
 	if !ok {
@@ -382,7 +389,7 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 		return err
 	}
 	v.OID, v.Owner, v.ACL, v.Comment = ov.OID, ov.Owner, ov.ACL, ov.Comment
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: v})
+	return s.changeCatalog(catalog.Change{Replace: v})
 }
 
 // jobOptions checks the options of a job's WITH clause.
@@ -458,11 +465,14 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	}
 	v.DependsOn = append(v.DependsOn, indexes...)
 	if old != nil {
+		if err := s.aloneOnly("CREATE OR REPLACE MATERIALIZED VIEW of an existing view"); err != nil {
+			return err
+		}
 		return s.replaceMatView(ctx, old, v)
 	}
 	s.furnish(v)
 	s.number(v)
-	return s.eng.createJob(ctx, v)
+	return s.createJob(ctx, v)
 }
 
 func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateSink) error {
@@ -516,7 +526,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	}
 	s.furnish(o)
 	s.number(o)
-	return s.eng.createJob(ctx, o)
+	return s.createJob(ctx, o)
 }
 
 // sinkKey settles a sink's upsert key: FORMAT PLAIN has none and takes a query
@@ -575,7 +585,7 @@ func (s *Session) createIndex(ctx context.Context, pl *planner.Planner, src *sta
 	}
 	ix.Owner = t.Header().Owner
 	s.number(ix)
-	return s.eng.createJob(ctx, ix)
+	return s.createJob(ctx, ix)
 }
 
 // drop removes objects, dependents first, jobs stopped before their storage goes.
@@ -642,7 +652,6 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 	} else if err := cascadesToTable(order, listed(oids)); err != nil {
 		return err
 	}
-	c := &state.Commit{}
 	changed := map[uint32]*catalog.Table{}
 	if err := s.freeForeignKeys(snap, order, cascade, changed); err != nil {
 		return err
@@ -661,18 +670,32 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 	if _, _, err := snap.Apply(changes...); err != nil {
 		return err
 	}
-	for _, o := range order {
-		s.eng.detach(o.Header().OID)
-		s.eng.dropStorage(c, o.Header().OID)
-	}
-	if err := s.eng.changeCatalog(c, changes...); err != nil {
+	if s.tx.ddl != nil {
+		if err := s.changeCatalog(changes...); err != nil {
+			return err
+		}
+	} else if err := s.eng.dropNow(order, changes); err != nil {
 		return err
-	}
-	for _, o := range order {
-		s.eng.forgetSequence(o.Header().OID)
 	}
 	if cascade {
 		s.cascadeNotice(order, named, also)
+	}
+	return nil
+}
+
+// dropNow commits the removal of objects, dependents first, with all that is stored
+// for them.
+func (e *Engine) dropNow(order []catalog.Object, changes []catalog.Change) error {
+	c := &state.Commit{}
+	for _, o := range order {
+		e.detach(o.Header().OID)
+		e.dropStorage(c, o.Header().OID)
+	}
+	if err := e.changeCatalog(c, changes...); err != nil {
+		return err
+	}
+	for _, o := range order {
+		e.forgetSequence(o.Header().OID)
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
@@ -29,7 +29,7 @@ func (s *Session) createDomain(pl *planner.Planner, st *sql.CreateDomain) error 
 	s.furnish(t)
 	t.Ref = rand.Uint64() | 1
 	s.number(t)
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t})
+	return s.changeCatalog(catalog.Change{Create: t})
 }
 
 // domainTarget finds the domain that DROP, ALTER or COMMENT names.
@@ -151,7 +151,7 @@ func (s *Session) replaceDomain(t *catalog.Type, uses []domainUse) error {
 		n.Revision++
 		changes = append(changes, catalog.Change{Replace: n})
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }
 
 // tightenDomain adds a constraint, or with check nil NOT NULL. It holds for new values
@@ -166,6 +166,12 @@ func (s *Session) tightenDomain(ctx context.Context, old, t *catalog.Type, check
 			return pgerr.New(pgerr.FeatureNotSupported, "cannot alter type \"%s\" because column \"%s.%s\" uses it", t.Name,
 				u.rel.Header().Name, u.rel.Cols()[u.column].Name)
 		}
+	}
+	if s.tx.ddl != nil {
+		if err := s.holdsDomain(ctx, t, check, uses); err != nil {
+			return err
+		}
+		return s.replaceDomain(t, uses)
 	}
 	last := len(t.Checks) - 1
 	if check != nil {
@@ -274,7 +280,7 @@ func contains(t types.T, domain uint32) bool {
 // holdsDomain holds the stored values of a domain against a check; nil: NOT NULL.
 func (s *Session) holdsDomain(ctx context.Context, t *catalog.Type, check *catalog.Check, uses []domainUse) error {
 	e := s.eng
-	snap := e.cat.Current()
+	snap := s.catalog()
 	for _, u := range uses {
 		var p *expr.Program
 		if check != nil {
@@ -287,6 +293,12 @@ func (s *Session) holdsDomain(ctx context.Context, t *catalog.Type, check *catal
 			}
 		}
 		oid := u.rel.Header().OID
+		if s.tx.ddl != nil {
+			if err := s.holdsVisible(ctx, u, p); err != nil {
+				return err
+			}
+			continue
+		}
 		// What was accepted before the constraint is stored by then.
 		err := e.tableAtRest(ctx, oid, func(*graph) error {
 			sn := e.store.Snapshot()
@@ -298,6 +310,17 @@ func (s *Session) holdsDomain(ctx context.Context, t *catalog.Type, check *catal
 		}
 	}
 	return nil
+}
+
+// holdsVisible is holdsDomain for what a transaction sees of one relation.
+func (s *Session) holdsVisible(ctx context.Context, u domainUse, p *expr.Program) error {
+	r := s.newRun(ctx)
+	defer r.close()
+	scan := &plan.Scan{Kind: plan.RelTable, Rel: u.rel.Header().OID, Name: u.rel.Header().Name, Cols: allColumns(columnTypes(u.rel.Cols()))}
+	if _, ok := u.rel.(*catalog.Table); ok {
+		s.tx.ddl.held(scan.Rel, r.snap.Clock())
+	}
+	return r.scan(scan, func(c *vec.Chunk) error { return s.holdsColumn(u, p, c) })
 }
 
 func (s *Session) holdsColumn(u domainUse, p *expr.Program, c *vec.Chunk) error {

@@ -8,7 +8,6 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -36,7 +35,7 @@ func (s *Session) createFunction(pl *planner.Planner, src *statement, st *sql.Cr
 	if old == nil || !st.OrReplace {
 		s.furnish(fn)
 		s.number(fn)
-		return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: fn})
+		return s.changeCatalog(catalog.Change{Create: fn})
 	}
 	if err := s.mustOwn(old); err != nil {
 		return err
@@ -45,7 +44,7 @@ func (s *Session) createFunction(pl *planner.Planner, src *statement, st *sql.Cr
 		return err
 	}
 	fn.OID, fn.Owner, fn.Comment, fn.ACL = old.OID, old.Owner, old.Comment, old.ACL
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: fn})
+	return s.changeCatalog(catalog.Change{Replace: fn})
 }
 
 // replaceable checks that calls of old are calls of fn too, and that no running job

@@ -7,7 +7,6 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 )
 
 func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
@@ -24,7 +23,7 @@ func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
 	s.furnish(t)
 	t.Ref = rand.Uint64() | 1
 	s.number(t)
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: t})
+	return s.changeCatalog(catalog.Change{Create: t})
 }
 
 // alterEnum adds or renames a value. Stored queries name values by their labels,
@@ -56,7 +55,7 @@ func (s *Session) alterEnum(st *sql.AlterEnum) error {
 			}
 		}
 	}
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+	return s.changeCatalog(catalog.Change{Replace: n})
 }
 
 // typeTarget finds the type that DROP, ALTER or COMMENT names.

@@ -565,9 +565,12 @@ func (m *modify) changed(key string, c *vec.Chunk, i int) (bool, error) {
 // stored returns how often a row of a table without key is stored, as the
 // statement sees it and nothing in it has removed it yet.
 func (m *modify) stored(row string) (int64, error) {
-	n, err := m.r.snap.Count(m.d.Table.OID, []byte(row))
-	if err != nil {
-		return 0, err
+	n := int64(0)
+	if own := m.r.own[m.d.Table.OID]; own == nil || !own.whole {
+		var err error
+		if n, err = m.r.snap.Count(m.d.Table.OID, []byte(row)); err != nil {
+			return 0, err
+		}
 	}
 	if m.now == nil {
 		w, err := m.r.staged(m.d.Table)

@@ -98,7 +98,8 @@ func (g *graph) keyChanges(snap *catalog.Snapshot, w *write) ([]*keyChange, erro
 // given the last commit and the writes of the epoch before it, which the overlays
 // hold with this one's changes of rows. A foreign key's overlay counts the rows that
 // have come with each key.
-func (g *graph) checkForeign(snap *catalog.Snapshot, sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog) error {
+func (g *graph) checkForeign(by rules, sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog) error {
+	snap := by.cat
 	changes, err := g.keyChanges(snap, w)
 	if err != nil {
 		return err
@@ -126,10 +127,10 @@ func (g *graph) checkForeign(snap *catalog.Snapshot, sn *state.Snapshot, w *writ
 		}
 	}
 	for _, c := range changes {
-		if err := g.checkAdded(sn, c, ov); err != nil {
+		if err := g.checkAdded(by, sn, c, ov); err != nil {
 			return err
 		}
-		if err := g.checkRemoved(snap, sn, c, ov); err != nil {
+		if err := g.checkRemoved(by, sn, c, ov); err != nil {
 			return err
 		}
 	}
@@ -137,7 +138,7 @@ func (g *graph) checkForeign(snap *catalog.Snapshot, sn *state.Snapshot, w *writ
 }
 
 // checkAdded checks what the rows of the child that have come reference.
-func (g *graph) checkAdded(sn *state.Snapshot, c *keyChange, ov map[uint32]*overlay) error {
+func (g *graph) checkAdded(by rules, sn *state.Snapshot, c *keyChange, ov map[uint32]*overlay) error {
 	if c.child == nil || c.child.checked && ov[c.k.parent.OID] == nil && g.eng.cols.Unchanged(c.k.parent.OID, c.child.seenAt) {
 		return nil
 	}
@@ -147,7 +148,7 @@ func (g *graph) checkAdded(sn *state.Snapshot, c *keyChange, ov map[uint32]*over
 		}
 		st := refState(key[0])
 		if st == refKey {
-			ok, err := c.k.present(sn, ov, []byte(key[1:]))
+			ok, err := c.k.present(by, sn, ov, []byte(key[1:]))
 			if err != nil {
 				return err
 			}
@@ -161,7 +162,7 @@ func (g *graph) checkAdded(sn *state.Snapshot, c *keyChange, ov map[uint32]*over
 }
 
 // present reports whether the parent has a row with a key after the writes so far.
-func (k *foreignKey) present(sn *state.Snapshot, ov map[uint32]*overlay, key []byte) (bool, error) {
+func (k *foreignKey) present(by rules, sn *state.Snapshot, ov map[uint32]*overlay, key []byte) (bool, error) {
 	if k.index == nil {
 		if o := ov[k.parent.OID]; o != nil {
 			if row, seen := o.vals[string(key)]; seen {
@@ -169,6 +170,9 @@ func (k *foreignKey) present(sn *state.Snapshot, ov map[uint32]*overlay, key []b
 			}
 		}
 		return k.stored(sn, key)
+	}
+	if keys := by.keys[k.Index]; keys != nil {
+		return keys[string(key)], nil
 	}
 	n := int64(0)
 	if o := ov[k.Index]; o != nil {
@@ -182,7 +186,7 @@ func (k *foreignKey) present(sn *state.Snapshot, ov map[uint32]*overlay, key []b
 }
 
 // checkRemoved checks that nothing references the keys of the parent that have gone.
-func (g *graph) checkRemoved(snap *catalog.Snapshot, sn *state.Snapshot, c *keyChange, ov map[uint32]*overlay) error {
+func (g *graph) checkRemoved(by rules, sn *state.Snapshot, c *keyChange, ov map[uint32]*overlay) error {
 	if c.parent == nil {
 		return nil
 	}
@@ -196,7 +200,7 @@ func (g *graph) checkRemoved(snap *catalog.Snapshot, sn *state.Snapshot, c *keyC
 		if d.n >= 0 {
 			continue
 		}
-		if ok, err := c.k.present(sn, ov, []byte(key)); ok || err != nil {
+		if ok, err := c.k.present(by, sn, ov, []byte(key)); ok || err != nil {
 			if err != nil {
 				return err
 			}
@@ -223,7 +227,7 @@ func (g *graph) checkRemoved(snap *catalog.Snapshot, sn *state.Snapshot, c *keyC
 	for key, n := range keys.at {
 		left[n] = count[key]
 	}
-	err := c.k.scanChild(snap, sn, keys, g.eng.cfg.ChunkRows, g.eng.indexComplete, func(ch *vec.Chunk, i, key int) error {
+	err := c.k.scanChild(by.cat, sn, keys, g.eng.cfg.ChunkRows, g.eng.indexComplete, func(ch *vec.Chunk, i, key int) error {
 		left[key] += ch.Weight(i)
 		return nil
 	})

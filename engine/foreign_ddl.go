@@ -12,7 +12,6 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
 )
 
@@ -389,9 +388,9 @@ func (c *keyCheck) child(ch *vec.Chunk, i int) error {
 }
 
 // end checks the rows taken; those of another table that is the child are read now.
-func (c *keyCheck) end(e *Engine, sn *state.Snapshot, altered uint32) error {
+func (c *keyCheck) end(from tableRows, altered uint32) error {
 	if c.k.child.OID != altered {
-		err := scanRelation(e.cat.Current(), sn, c.k.child.OID, e.cfg.ChunkRows, func(ch *vec.Chunk) error {
+		err := from.each(c.k.child.OID, func(ch *vec.Chunk) error {
 			for i := range ch.Rows {
 				if err := c.child(ch, i); err != nil {
 					return err
@@ -407,7 +406,7 @@ func (c *keyCheck) end(e *Engine, sn *state.Snapshot, altered uint32) error {
 		ok := c.have[key]
 		if c.have == nil {
 			var err error
-			if ok, err = c.k.stored(sn, []byte(key)); err != nil {
+			if ok, err = from.has(c.k, []byte(key)); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 )
@@ -149,7 +150,7 @@ func (r *run) childHolds(k *foreignKey, key []byte, st refState, c *vec.Chunk, i
 // written returns the transaction's write of a table, or nil.
 func (r *run) written(rel uint32) *tableWrite {
 	for _, w := range r.s.tx.writes {
-		if w.rel == rel && w.rows.Rows > 0 {
+		if w.rel == rel && (w.rows.Rows > 0 || w.whole) {
 			return w
 		}
 	}
@@ -160,11 +161,22 @@ func (r *run) written(rel uint32) *tableWrite {
 // it by now.
 func (r *run) parentHas(k *foreignKey, key []byte) (bool, error) {
 	w := r.written(k.parent.OID)
+	if w != nil && w.revision != k.parent.Revision {
+		return false, errConflict
+	}
+	return r.parentFind(w, k, key)
+}
+
+// parentFind is parentHas given what the transaction has written to the parent.
+func (r *run) parentFind(w *tableWrite, k *foreignKey, key []byte) (bool, error) {
+	if w == nil && k.index != nil && r.s.eng.jobOf(k.Index) == nil { // made by the transaction
+		var err error
+		if w, err = r.staged(k.parent); err != nil {
+			return false, err
+		}
+	}
 	if w == nil {
 		return k.stored(r.snap, key)
-	}
-	if w.revision != k.parent.Revision {
-		return false, errConflict
 	}
 	if k.index == nil {
 		row, err := r.current(w, key)
@@ -175,9 +187,8 @@ func (r *run) parentHas(k *foreignKey, key []byte) (bool, error) {
 	}
 	for _, u := range w.unique {
 		if u.ix.OID == k.Index {
-			if row, ok := u.rows[string(key)]; ok {
-				return row != nil, nil
-			}
+			row, err := u.find(r.snap, key)
+			return row != nil, err
 		}
 	}
 	return k.stored(r.snap, key)
@@ -276,7 +287,11 @@ func (r *run) referencing(k *foreignKey, keys keySet, f func(c *vec.Chunk, i, ke
 		net = netRows(own.rows)
 	}
 	width := len(k.child.Columns)
-	err := k.scanChild(r.cat, r.snap, keys, r.s.eng.cfg.ChunkRows, r.s.eng.indexComplete, func(c *vec.Chunk, i, key int) error {
+	stored := k.scanChild
+	if own != nil && own.whole {
+		stored = nothingStored
+	}
+	err := stored(r.cat, r.snap, keys, r.s.eng.cfg.ChunkRows, r.s.eng.indexComplete, func(c *vec.Chunk, i, key int) error {
 		n := c.Weight(i)
 		if own != nil {
 			row := string(vec.AppendRow(nil, columns(c, 0, width), nil, i))
@@ -308,6 +323,11 @@ func (r *run) referencing(k *foreignKey, keys keySet, f func(c *vec.Chunk, i, ke
 			f(own.rows, i, at, n)
 		}
 	}
+	return nil
+}
+
+// nothingStored is scanChild of a table whose rows the transaction has all staged.
+func nothingStored(*catalog.Snapshot, *state.Snapshot, keySet, int, func(uint32) bool, func(c *vec.Chunk, i, key int) error) error {
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 )
 
 // grantKinds are the kinds of objects as GRANT has them.
@@ -55,7 +54,7 @@ func (s *Session) grant(st *sql.Grant) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }
 
 func (s *Session) grantedBy(snap *catalog.Snapshot, r *sql.RoleSpec) error {
@@ -477,5 +476,5 @@ func (s *Session) defaultPrivileges(st *sql.DefaultPrivileges) error {
 		}
 		changes = append(changes, catalog.Change{Replace: n})
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }

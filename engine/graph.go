@@ -63,6 +63,8 @@ type tableNode struct {
 	fan *exec.FanOut
 }
 
+func newTableNode(oid uint32) *tableNode { return &tableNode{rel: oid, fan: &exec.FanOut{}} }
+
 func (e *Engine) newGraph() *graph {
 	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{}, captures: map[*capture]uint32{}, unique: map[uint32]*uniqueSet{}, keys: map[uint32]*foreignKey{},
 		answers: newAnswers(), poked: make(chan struct{}, 1), wake: make(chan struct{}, 1),
@@ -184,6 +186,9 @@ type epochRun struct {
 
 // turn is a change of what the graph consists of.
 type turn struct {
+	// write, unless nil, is part of the epoch. It has been admitted by rules.
+	write *write
+	rules rules
 	// extra is committed with the epoch.
 	extra *state.Commit
 	// around runs the commit.
@@ -205,7 +210,7 @@ func (g *graph) cycle(pause bool) error {
 	}
 	for {
 		g.purge()
-		ep := g.begin(ws, pause)
+		ep := g.begin(ws, pause, rules{cat: g.eng.cat.Current()})
 		ws = ep.writes
 		if err := g.collect(ep); err != nil {
 			g.answer(ws, err)
@@ -241,13 +246,21 @@ func (g *graph) seated() bool {
 	return false
 }
 
-// takeTurn runs one epoch without writes whose commit changes what the graph
+// takeTurn runs one epoch without other writes whose commit changes what the graph
 // consists of, or nothing happens. A job that breaks in it breaks it. The graph is
 // at rest; after an error it must be taken back.
 func (g *graph) takeTurn(t *turn) error {
 	g.purge()
-	ep := g.begin(nil, true)
+	var ws []*write
+	if t.write != nil {
+		t.write.done = make(chan error, 1)
+		ws = []*write{t.write}
+	}
+	ep := g.begin(ws, true, t.rules)
 	ep.turn = t
+	if len(ep.writes) < len(ws) {
+		return <-t.write.done
+	}
 	if err := g.collect(ep); err != nil {
 		return err
 	}
@@ -300,11 +313,11 @@ func (g *graph) purge() {
 }
 
 // begin sends the pending writes and a barrier down the graph.
-func (g *graph) begin(ws []*write, pause bool) *epochRun {
+func (g *graph) begin(ws []*write, pause bool, by rules) *epochRun {
 	epoch := g.eng.nextEpoch()
 	g.now = max(g.now, g.eng.cfg.now())
 	ep := &epochRun{bar: &exec.Barrier{Epoch: epoch, Now: g.now, Pause: pause}, commit: &state.Commit{Epoch: epoch}}
-	ep.writes = g.apply(ws, ep.commit)
+	ep.writes = g.apply(ws, ep.commit, by)
 	for _, j := range g.jobs {
 		j.awaiting = len(j.tasks)
 	}

@@ -138,8 +138,8 @@ type txView struct {
 	snap *state.Snapshot
 }
 
-// renewView lets the next statement see what the transaction's own DDL did, before
-// which its writes were committed. Cursors go on reading the old view.
+// renewView lets the next statement see what DDL outside of a block did, before which
+// the writes were committed. Cursors go on reading the old view.
 func (tx *transaction) renewView() { tx.view, tx.reads = nil, nil }
 
 // closeViews ends the transaction's views.
@@ -155,6 +155,17 @@ func (r *run) asOf(o catalog.Relation) (catalog.Relation, error) {
 	if r.view == nil || r.view.cat == r.cat {
 		return o, nil
 	}
+	if t := r.s.tx.ddl; t != nil && t.changes != nil {
+		if now, ok := t.base.ByOID(o.Header().OID).(catalog.Relation); ok && now != o {
+			_, err := r.unaltered(now) // what the transaction itself has made of it does not count
+			return o, err
+		}
+	}
+	return r.unaltered(o)
+}
+
+// unaltered is asOf but for what the transaction itself has changed.
+func (r *run) unaltered(o catalog.Relation) (catalog.Relation, error) {
 	switch was := r.view.cat.ByOID(o.Header().OID).(type) {
 	case *catalog.Table:
 		if t, ok := o.(*catalog.Table); !ok || t.Revision != was.Revision {

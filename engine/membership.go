@@ -6,7 +6,6 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 )
 
 // roleChanges gathers changes of roles, to be made in one step.
@@ -193,7 +192,7 @@ func (s *Session) grantRoles(st *sql.GrantRole) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }
 
 // mustBeMember refuses to give something to a role that the session's is no member

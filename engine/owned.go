@@ -4,7 +4,6 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 )
 
 // setOwner is ALTER … OWNER TO.
@@ -36,7 +35,7 @@ func (s *Session) setOwner(o catalog.Object, spec sql.RoleSpec) (catalog.Object,
 		}
 	}
 	changes := ownerChanges(snap, o, r.OID)
-	return changes[0].Replace, s.eng.changeCatalog(&state.Commit{}, changes...)
+	return changes[0].Replace, s.changeCatalog(changes...)
 }
 
 // mayTakeOver refuses to make a role the owner of an object.
@@ -134,7 +133,7 @@ func (s *Session) reassignOwned(st *sql.ReassignOwned) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }
 
 // dropOwned is DROP OWNED BY: the objects of the roles go, and what they were given.
@@ -181,7 +180,7 @@ func (s *Session) dropOwned(st *sql.DropOwned) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }
 
 // withContents puts what lies in schemas before these, if all of it goes.

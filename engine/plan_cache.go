@@ -118,7 +118,7 @@ func (s *Session) planSettings() (vs []string) {
 func (s *Session) Quick(text string) wire.Portal {
 	t := &s.template
 	s.sync()
-	if s.tx.failed || !t.Read(text) || len(t.Constants) == 0 || t.Kind == sql.SelectTemplate && !s.readsCommitted() {
+	if s.tx.failed || s.tx.ddl != nil || !t.Read(text) || len(t.Constants) == 0 || t.Kind == sql.SelectTemplate && !s.readsCommitted() {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)

@@ -159,7 +159,7 @@ func (q *pointRead) usable(s *Session, cat *catalog.Snapshot, params []types.T, 
 
 // readsCommitted reports whether a statement reads just what is committed.
 func (s *Session) readsCommitted() bool {
-	return len(s.tx.writes) == 0 && (s.tx.alone || s.currentModes().isolation <= readCommitted)
+	return len(s.tx.writes) == 0 && s.tx.ddl == nil && (s.tx.alone || s.currentModes().isolation <= readCommitted)
 }
 
 // run appends the row, if there is one, to out, which has the columns out. It fails

@@ -181,6 +181,9 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 	if s.Kind == plan.RelGiven {
 		return r.scanGiven(s, check)
 	}
+	if err := r.s.tx.ddl.failed(); err != nil {
+		return err
+	}
 	switch o := r.cat.ByOID(s.Rel).(type) {
 	case *catalog.VirtualTable:
 		return o.Chunks(&catalog.Context{Snapshot: r.cat, Session: &r.s.expr, Server: serverInfo{r.s}}, s.Cols, check)
@@ -189,6 +192,9 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 	case *catalog.Table:
 		return r.scanStored(s, o, check)
 	case *catalog.MatView:
+		if r.s.tx.ddl.fresh(o.OID) {
+			return r.scanPending(s, o, check)
+		}
 		if err := r.s.eng.readable(o.OID); err != nil {
 			return err
 		}
@@ -263,6 +269,12 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	}
 	if whole && len(s.Prefix) == len(key) && lo != nil {
 		return r.getRow(o, ts, lo, own, narrow)
+	}
+	if own != nil && own.whole || r.s.tx.ddl.fresh(o.Header().OID) { // nothing is stored
+		if own == nil {
+			return nil
+		}
+		return plus(own, narrow)
 	}
 	r.noteRead(o)
 	if own == nil && whole && lo == nil && hi == nil {

@@ -85,7 +85,7 @@ func (s *Session) knownPart(st *statement) bool {
 // nil: there is no such plan.
 func (s *Session) templated(st *statement) *prepared {
 	t := &s.template
-	if !t.Read(st.Text) || t.Kind == sql.SelectTemplate || len(t.Constants) == 0 {
+	if s.tx.ddl != nil || !t.Read(st.Text) || t.Kind == sql.SelectTemplate || len(t.Constants) == 0 {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)

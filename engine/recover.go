@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/streamdb/streamdb/catalog"
-	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 )
@@ -39,7 +38,14 @@ func (e *Engine) recover() error {
 		}
 	})
 	var jobs []*job
+	pending, err := e.pendingObjects()
+	if err != nil {
+		return err
+	}
 	for _, o := range e.jobObjects() {
+		if pending[o.Header().OID] {
+			continue
+		}
 		j, err := e.recoverJob(o)
 		if err != nil {
 			return fmt.Errorf("recover %s %q: %w", o.Kind(), o.Header().Name, err)
@@ -57,7 +63,7 @@ func (e *Engine) recover() error {
 	for _, g := range e.graphs() {
 		go g.run()
 	}
-	return nil
+	return e.restartPending(e.inOrder(pending))
 }
 
 // jobObjects returns the catalog objects that are jobs, dependencies first.
@@ -148,7 +154,7 @@ func (e *Engine) dropStored(c *state.Commit, oid uint32) {
 		store = catalog.StoreID(o)
 	}
 	e.dropStore(c, store)
-	c.Meta = append(c.Meta, state.KV{Key: creatingKey(oid)}, state.KV{Key: sequenceKey(oid)})
+	c.Meta = append(c.Meta, state.KV{Key: creatingKey(oid)}, state.KV{Key: pendingKey(oid)}, state.KV{Key: sequenceKey(oid)})
 }
 
 // dropStore adds to a commit the removal of the rows and the job state that are
@@ -165,7 +171,7 @@ func (e *Engine) dropStore(c *state.Commit, id uint32) {
 
 func (e *Engine) addTable(oid uint32) *graph {
 	g := e.newGraph()
-	g.tables[oid] = &tableNode{rel: oid, fan: &exec.FanOut{}}
+	g.tables[oid] = newTableNode(oid)
 	e.setGraph(oid, g)
 	return g
 }

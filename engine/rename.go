@@ -41,10 +41,13 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 	if err := s.eng.unmoved(snap, changes); err != nil {
 		return nil, err
 	}
+	if s.tx.ddl != nil {
+		return n, s.changeCatalog(changes...)
+	}
 	for {
 		j := s.eng.jobOf(o.Header().OID)
 		if j == nil {
-			return n, s.eng.changeCatalog(&state.Commit{}, changes...)
+			return n, s.changeCatalog(changes...)
 		}
 		g := j.graph()
 		if g == nil {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/streamdb/streamdb/catalog"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/streamdb/streamdb/catalog"
 
 	"github.com/streamdb/streamdb/state"
 )

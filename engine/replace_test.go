@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/streamdb/streamdb/catalog"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/streamdb/streamdb/catalog"
 
 	"github.com/streamdb/streamdb/state"
 )

@@ -11,7 +11,6 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/wire"
 )
@@ -127,7 +126,7 @@ func (s *Session) createRole(text string, st *sql.CreateRole) error {
 		d.RolesMade = true
 		changes = append(changes, catalog.Change{Replace: d})
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }
 
 // roleOptions puts options into a role and returns them by name.
@@ -255,7 +254,7 @@ func (s *Session) alterRole(text string, st *sql.AlterRole) error {
 			}
 		}
 	}
-	return s.eng.changeCatalog(&state.Commit{}, ch.changes()...)
+	return s.changeCatalog(ch.changes()...)
 }
 
 // alterRoleSet is ALTER ROLE … SET and RESET, and ALTER DATABASE's.
@@ -285,7 +284,7 @@ func (s *Session) alterRoleSet(st *sql.AlterRoleSet) error {
 	if err != nil {
 		return err
 	}
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: n})
+	return s.changeCatalog(catalog.Change{Replace: n})
 }
 
 // settingsOf returns a copy of the role or the database whose settings a statement
@@ -372,7 +371,7 @@ func (s *Session) renameRole(old *catalog.Role, name string) error {
 		r.Password = ""
 		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "MD5 password cleared because of role rename"))
 	}
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Replace: r})
+	return s.changeCatalog(catalog.Change{Replace: r})
 }
 
 func (s *Session) dropRoles(st *sql.DropRole) error {
@@ -421,5 +420,5 @@ func (s *Session) dropRoles(st *sql.DropRole) error {
 	for _, r := range gone {
 		changes = append(changes, catalog.Change{Drop: r.OID})
 	}
-	return s.eng.changeCatalog(&state.Commit{}, changes...)
+	return s.changeCatalog(changes...)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 )
 
 // createSecret keeps a value under a name, for options to refer to as SECRET name.
@@ -37,7 +36,7 @@ func (s *Session) createSecret(st *sql.CreateSecret) error {
 		return err
 	}
 	o.Value = []byte(sealed)
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o})
+	return s.changeCatalog(catalog.Change{Create: o})
 }
 
 // secretOption reports whether the value of a connector's option is a secret.

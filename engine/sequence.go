@@ -30,7 +30,9 @@ type sequence struct {
 	last   int64 // given out last, or with !called to be given out first
 	called bool
 	left   int64 // values that may be given out without a write
-	block  int64 // how many were reserved last
+	// unstored is a generator of one transaction, which stores it when it commits.
+	unstored bool
+	block    int64 // how many were reserved last
 }
 
 // Blocks start small, so that little is lost, and double while they are used up.
@@ -55,8 +57,8 @@ func sequenceRecord(oid uint32, last int64, called bool) state.KV {
 
 // sequence returns the generator of a sequence, locked and loaded, with its
 // definition.
-func (e *Engine) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
-	o := e.cat.Current().ByOID(oid)
+func (s *Session) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
+	o := s.snapshot().ByOID(oid)
 	def, ok := o.(*catalog.Sequence)
 	if !ok {
 		if o == nil {
@@ -64,6 +66,23 @@ func (e *Engine) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
 		}
 		return nil, nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", o.Header().Name)
 	}
+	t := s.tx.ddl
+	if t == nil || t.seqs[oid] == nil && !t.fresh(oid) {
+		return s.eng.sequence(def)
+	}
+	q := t.seqs[oid]
+	if q == nil {
+		q = &sequence{oid: oid, loaded: true, unstored: true, last: def.Start}
+		t.seqs[oid] = q
+	}
+	q.mu.Lock()
+	return q, def, nil
+}
+
+// sequence returns the generator of a sequence, locked and loaded, with its
+// definition.
+func (e *Engine) sequence(def *catalog.Sequence) (*sequence, *catalog.Sequence, error) {
+	oid := def.OID
 	e.seqs.mu.Lock()
 	if e.seqs.closed {
 		e.seqs.mu.Unlock()
@@ -92,17 +111,21 @@ func (e *Engine) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
 }
 
 // nextValue gives out a value.
-func (e *Engine) nextValue(oid uint32) (int64, error) {
-	q, def, err := e.sequence(oid)
+func (s *Session) nextValue(oid uint32) (int64, error) {
+	q, def, err := s.sequence(oid)
 	if err != nil {
 		return 0, err
 	}
 	defer q.mu.Unlock()
-	next := q.last
+	e, next := s.eng, q.last
 	if q.called {
 		if next, err = following(def, q.last); err != nil {
 			return 0, err
 		}
+	}
+	if q.unstored {
+		q.last, q.called = next, true
+		return next, nil
 	}
 	if q.left == 0 {
 		block := min(max(q.block*2, firstBlock), largeBlock)
@@ -150,8 +173,8 @@ func reach(def *catalog.Sequence, v, n int64) (count, last int64) {
 }
 
 // setValue puts a sequence at a value.
-func (e *Engine) setValue(oid uint32, v int64, called bool) error {
-	q, def, err := e.sequence(oid)
+func (s *Session) setValue(oid uint32, v int64, called bool) error {
+	q, def, err := s.sequence(oid)
 	if err != nil {
 		return err
 	}
@@ -159,8 +182,10 @@ func (e *Engine) setValue(oid uint32, v int64, called bool) error {
 	if v < def.Min || v > def.Max {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence \"%s\" (%d..%d)", v, def.Name, def.Min, def.Max)
 	}
-	if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{sequenceRecord(oid, v, called)}}); err != nil {
-		return err
+	if !q.unstored {
+		if err := s.eng.commit(&state.Commit{Epoch: s.eng.nextEpoch(), Meta: []state.KV{sequenceRecord(oid, v, called)}}); err != nil {
+			return err
+		}
 	}
 	q.put(v, called)
 	return nil
@@ -170,8 +195,8 @@ func (q *sequence) put(v int64, called bool) { q.last, q.called, q.left, q.block
 
 // changeSequence replaces a sequence's definition, and its value with restart, in
 // one commit.
-func (e *Engine) changeSequence(def *catalog.Sequence, restart *int64, changes ...catalog.Change) error {
-	q, _, err := e.sequence(def.OID)
+func (s *Session) changeSequence(def *catalog.Sequence, restart *int64, changes ...catalog.Change) error {
+	q, _, err := s.sequence(def.OID)
 	if err != nil {
 		return err
 	}
@@ -186,8 +211,13 @@ func (e *Engine) changeSequence(def *catalog.Sequence, restart *int64, changes .
 	if v > def.Max {
 		return pgerr.New(pgerr.InvalidParameterValue, "RESTART value (%d) cannot be greater than MAXVALUE (%d)", v, def.Max)
 	}
+	changes = append(slices.Clone(changes), catalog.Change{Replace: def})
+	if t := s.tx.ddl; t != nil {
+		t.seqs[def.OID] = &sequence{oid: def.OID, loaded: true, unstored: true, last: v, called: called}
+		return s.changeCatalog(changes...)
+	}
 	c := &state.Commit{Meta: []state.KV{sequenceRecord(def.OID, v, called)}}
-	if err := e.changeCatalog(c, append(slices.Clone(changes), catalog.Change{Replace: def})...); err != nil {
+	if err := s.eng.changeCatalog(c, changes...); err != nil {
 		return err
 	}
 	q.put(v, called)
@@ -268,7 +298,7 @@ func (u sequenceUse) NextValue(oid uint32) (int64, error) {
 	if err := u.may(oid, catalog.Usage, catalog.Update); err != nil {
 		return 0, err
 	}
-	n, err := u.s.eng.nextValue(oid)
+	n, err := u.s.nextValue(oid)
 	if err != nil {
 		return 0, err
 	}
@@ -288,7 +318,7 @@ func (u sequenceUse) took(oid uint32, n int64) {
 func (u sequenceUse) CurrentValue(oid uint32) (int64, error) {
 	def, ok := u.s.snapshot().ByOID(oid).(*catalog.Sequence)
 	if !ok {
-		_, _, err := u.s.eng.sequence(oid)
+		_, _, err := u.s.sequence(oid)
 		return 0, err
 	}
 	if err := u.may(oid, catalog.Usage, catalog.Select); err != nil {
@@ -318,7 +348,7 @@ func (u sequenceUse) SetValue(oid uint32, v int64, called bool) error {
 	if err := u.may(oid, catalog.Update); err != nil {
 		return err
 	}
-	if err := u.s.eng.setValue(oid, v, called); err != nil {
+	if err := u.s.setValue(oid, v, called); err != nil {
 		return err
 	}
 	if called {
@@ -329,7 +359,7 @@ func (u sequenceUse) SetValue(oid uint32, v int64, called bool) error {
 
 // LastGiven implements expr.Sequences.
 func (u sequenceUse) LastGiven(oid uint32) (int64, bool, error) {
-	q, _, err := u.s.eng.sequence(oid)
+	q, _, err := u.s.sequence(oid)
 	if err != nil {
 		return 0, false, err
 	}
@@ -339,7 +369,7 @@ func (u sequenceUse) LastGiven(oid uint32) (int64, bool, error) {
 
 // SequenceState implements catalog.SequenceSource.
 func (i serverInfo) SequenceState(oid uint32) (int64, bool) {
-	q, _, err := i.s.eng.sequence(oid)
+	q, _, err := i.s.sequence(oid)
 	if err != nil {
 		return 0, false
 	}
@@ -349,7 +379,7 @@ func (i serverInfo) SequenceState(oid uint32) (int64, bool) {
 
 // sequenceRow is a sequence read as a relation.
 func (r *run) sequenceRow(def *catalog.Sequence, cols []int, f func(*vec.Chunk) error) error {
-	q, _, err := r.s.eng.sequence(def.OID)
+	q, _, err := r.s.sequence(def.OID)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -25,7 +24,7 @@ func (s *Session) createSequence(pl *planner.Planner, st *sql.CreateSequence) er
 	}
 	s.furnish(q)
 	s.number(q)
-	return s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: q})
+	return s.changeCatalog(catalog.Change{Create: q})
 }
 
 // ownSequence sets what OWNED BY says.
@@ -95,7 +94,7 @@ func (s *Session) alterSequence(pl *planner.Planner, st *sql.AlterSequence) erro
 	if ch.Restart {
 		restart = &ch.RestartAt
 	}
-	return s.eng.changeSequence(q, restart)
+	return s.changeSequence(q, restart)
 }
 
 // ownSequences gives OIDs and names to the sequences of new serial and identity
@@ -199,7 +198,7 @@ func (s *Session) freeSequences(snap *catalog.Snapshot, order []catalog.Object, 
 // restartIdentity puts the sequences that a table owns at their start.
 func (s *Session) restartIdentity(t *catalog.Table) error {
 	for _, q := range s.snapshot().Sequences(t.OID) {
-		if err := s.eng.setValue(q.OID, q.Start, false); err != nil {
+		if err := s.setValue(q.OID, q.Start, false); err != nil {
 			return err
 		}
 	}
@@ -228,7 +227,7 @@ func (s *Session) alterIdentity(pl *planner.Planner, t *catalog.Table, a sql.Alt
 		}
 		c.Identity = a.NewName
 		changes := s.ownSequences(t, []*catalog.Sequence{q})
-		return s.eng.changeCatalog(&state.Commit{}, append([]catalog.Change{{Replace: t}}, changes...)...)
+		return s.changeCatalog(append([]catalog.Change{{Replace: t}}, changes...)...)
 	}
 	if c.Identity == "" {
 		if a.Kind == sql.AlterDropIdentity && a.IfExists {
@@ -240,13 +239,11 @@ func (s *Session) alterIdentity(pl *planner.Planner, t *catalog.Table, a sql.Alt
 	if a.Kind == sql.AlterDropIdentity {
 		oid := c.Sequence
 		c.Identity, c.Sequence = "", 0
-		cm := &state.Commit{}
-		s.eng.dropStorage(cm, oid)
-		if err := s.eng.changeCatalog(cm, catalog.Change{Drop: oid}, catalog.Change{Replace: t}); err != nil {
-			return err
+		changes := []catalog.Change{{Drop: oid}, {Replace: t}}
+		if s.tx.ddl != nil {
+			return s.changeCatalog(changes...)
 		}
-		s.eng.forgetSequence(oid)
-		return nil
+		return s.eng.dropNow([]catalog.Object{s.snapshot().ByOID(oid)}, changes)
 	}
 	var os []sql.SequenceOption
 	for _, o := range a.Sequence {
@@ -265,5 +262,5 @@ func (s *Session) alterIdentity(pl *planner.Planner, t *catalog.Table, a sql.Alt
 	if ch.Restart {
 		restart = &ch.RestartAt
 	}
-	return s.eng.changeSequence(q, restart, catalog.Change{Replace: t})
+	return s.changeSequence(q, restart, catalog.Change{Replace: t})
 }

@@ -147,6 +147,9 @@ func (s *Session) Prepare(ctx context.Context, st wire.Statement, oids []uint32)
 	if s.tx.failed && !endsBlock(p.Stmt) {
 		return nil, pgerr.New(pgerr.InFailedSQLTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 	}
+	if err := s.tx.ddl.failed(); err != nil && !endsBlock(p.Stmt) {
+		return nil, err
+	}
 	return s.prepare(ctx, p, oids)
 }
 

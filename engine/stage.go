@@ -17,30 +17,58 @@ import (
 // not have changed since the transaction wrote to it first.
 func (r *run) staged(t *catalog.Table) (*tableWrite, error) {
 	s := r.s
+	if err := s.tx.ddl.failed(); err != nil {
+		return nil, err
+	}
 	for _, w := range s.tx.writes {
 		if w.rel == t.OID {
 			if w.revision != t.Revision {
 				return nil, errConflict
 			}
+			if w.whole {
+				if err := s.mayWriteWhole(t); err != nil {
+					return nil, err
+				}
+			}
 			w.seenAt = min(w.seenAt, r.snap.Clock())
-			return w, nil
+			return w, r.enforce(w, t)
 		}
-	}
-	us, err := uniqueIndexes(s.snapshot(), t)
-	if err != nil {
-		return nil, err
 	}
 	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: catalog.StorageKey(t), rows: vec.NewChunk(columnTypes(t.Columns), 16),
 		checked: true, seenAt: r.snap.Clock()}
-	for _, u := range us {
-		if u.ix.Deferrable {
-			w.later = append(w.later, newLaterKeys(u))
-		} else {
-			w.unique = append(w.unique, &uniqueKeys{u, map[string][]byte{}})
-		}
+	if err := r.enforce(w, t); err != nil {
+		return nil, err
 	}
 	s.tx.writes = append(s.tx.writes, w)
 	return w, nil
+}
+
+// enforce makes a table's write know the unique indexes that there are by now.
+func (r *run) enforce(w *tableWrite, t *catalog.Table) error {
+	snap := r.s.snapshot()
+	now := snap.UniqueIndexes(t.OID)
+	if slices.Equal(w.enforced, now) {
+		return nil
+	}
+	us, err := uniqueIndexes(snap, t)
+	if err != nil {
+		return err
+	}
+	w.enforced, w.unique, w.later, w.keys = now, nil, nil, nil
+	for _, u := range us {
+		base, err := r.stageStored(u, w, t)
+		if err != nil {
+			return err
+		}
+		if u.ix.Deferrable {
+			l := newLaterKeys(u)
+			l.base = base
+			w.later = append(w.later, l)
+		} else {
+			w.unique = append(w.unique, &uniqueKeys{u, map[string][]byte{}, base})
+		}
+	}
+	return nil
 }
 
 // add stages row i of c with weight w.
@@ -79,6 +107,11 @@ func (w *tableWrite) index() error {
 	w.keys = map[string][]byte{}
 	for _, u := range w.unique {
 		clear(u.rows)
+		if u.base != nil {
+			if err := u.noteNet(w.rows); err != nil {
+				return err
+			}
+		}
 	}
 	for _, u := range w.later {
 		u.forget()
@@ -90,6 +123,9 @@ func (w *tableWrite) index() error {
 			}
 		}
 		for _, u := range w.unique {
+			if u.base != nil {
+				continue
+			}
 			if err := u.note(w.rows, i, w.rows.Weight(i)); err != nil {
 				return err
 			}
@@ -111,7 +147,7 @@ func (r *run) current(w *tableWrite, key []byte) ([]byte, error) {
 	if err := w.index(); err != nil {
 		return nil, err
 	}
-	if v, ok := w.keys[string(key)]; ok {
+	if v, ok := w.keys[string(key)]; ok || w.whole {
 		return v, nil
 	}
 	v, ok, err := r.snap.Get(w.rel, key)

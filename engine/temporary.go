@@ -65,7 +65,7 @@ func (s *Session) ensureTemporary() error {
 	if s.snapshot().Schema(s.temp.schema) == nil {
 		o := &catalog.Schema{Head: catalog.Head{Name: s.temp.schema, Owner: s.who.authenticated}}
 		s.number(o)
-		if err := s.eng.changeCatalog(&state.Commit{}, catalog.Change{Create: o}); err != nil {
+		if err := s.changeCatalog(catalog.Change{Create: o}); err != nil {
 			return err
 		}
 	}
@@ -124,6 +124,23 @@ func (s *Session) emptied(ws []*tableWrite) []*tableWrite {
 		return ws
 	}
 	return slices.DeleteFunc(slices.Clone(ws), func(w *tableWrite) bool { return s.temp.commit[w.rel] != "" })
+}
+
+// dropOnCommit drops the tables of ON COMMIT DROP with the transaction that made them.
+func (s *Session) dropOnCommit() error {
+	if s.tx.ddl == nil {
+		return nil
+	}
+	for _, oid := range slices.Sorted(maps.Keys(s.temp.commit)) {
+		t, ok := s.snapshot().ByOID(oid).(*catalog.Table)
+		if !ok || s.temp.commit[oid] != "DROP" {
+			continue
+		}
+		if err := s.dropQuietly("table", sql.Name{Schema: t.Schema, Name: t.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // transactionDone does what ON COMMIT says.

@@ -30,6 +30,7 @@ type transaction struct {
 	deferAll  *bool
 	deferred  map[uint32]bool
 	postponed map[uint32]bool
+	ddl       *catalogTx // nil: the catalog is as it was
 	// What is to be said of channels when the transaction commits.
 	notes   []notification
 	listens []listening
@@ -37,11 +38,19 @@ type transaction struct {
 
 // savepoint remembers how much was written when it was set.
 type savepoint struct {
-	name string
-	rows map[uint32]int // rows of each table's write
+	name   string
+	writes []savedWrite
+	ddl    *catalogTx
 	// notes and listens are how many there were.
 	notes, listens int
 	modes          modes
+}
+
+// savedWrite is how far the write of a table was.
+type savedWrite struct {
+	w        *tableWrite
+	rows     int
+	revision uint32
 }
 
 // Begin implements wire.Session.
@@ -92,7 +101,7 @@ func (s *Session) TxStatus() byte {
 
 // flushWrites commits what has been written so far; last: the transaction ends.
 func (s *Session) flushWrites(ctx context.Context, last bool) error {
-	if len(s.tx.writes) == 0 {
+	if len(s.tx.writes) == 0 && s.tx.ddl == nil {
 		return nil
 	}
 	if len(s.tx.postponed) > 0 || s.checksKeysLater() {
@@ -108,12 +117,17 @@ func (s *Session) flushWrites(ctx context.Context, last bool) error {
 		ws = s.emptied(ws)
 	}
 	for _, t := range ws {
-		if t.rows.Rows > 0 {
+		if t.rows.Rows > 0 || t.whole {
 			w.tables = append(w.tables, *t)
 		}
 	}
+	var err error
+	if s.tx.ddl != nil {
+		err = s.commitCatalog(ctx, w)
+	} else {
+		err = s.eng.commitWrite(ctx, w)
+	}
 	s.tx.writes = nil
-	err := s.eng.commitWrite(ctx, w)
 	if !s.tx.alone {
 		return conflictError(err)
 	}
@@ -122,7 +136,11 @@ func (s *Session) flushWrites(ctx context.Context, last bool) error {
 
 // commit ends the transaction with its writes durable and visible.
 func (s *Session) commit(ctx context.Context) error {
-	err := s.flushWrites(ctx, true)
+	err := s.dropOnCommit()
+	if err == nil {
+		err = s.flushWrites(ctx, true)
+	}
+	s.tx.ddl = nil
 	if err == nil {
 		err = s.transactionDone(ctx, true)
 	}
@@ -162,6 +180,7 @@ func (s *Session) restore(saved map[string]string) {
 // abort ends the transaction without its effects.
 func (s *Session) abort() {
 	s.restore(s.tx.saved)
+	s.tx.ddl = nil
 	if len(s.temp.commit) > 0 {
 		if err := s.transactionDone(context.Background(), false); err != nil {
 			s.eng.log.Error("a temporary table was not dropped", "err", err)
@@ -239,9 +258,9 @@ func (s *Session) needBlock(what string) error {
 }
 
 func (s *Session) setSavepoint(name string) {
-	sp := savepoint{name: name, rows: map[uint32]int{}, notes: len(s.tx.notes), listens: len(s.tx.listens), modes: s.tx.modes}
+	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), modes: s.tx.modes}
 	for _, w := range s.tx.writes {
-		sp.rows[w.rel] = w.rows.Rows
+		sp.writes = append(sp.writes, savedWrite{w, w.rows.Rows, w.revision})
 	}
 	s.tx.saves = append(s.tx.saves, sp)
 }
@@ -264,10 +283,13 @@ func (s *Session) rollbackTo(name string) error {
 	sp := s.tx.saves[i]
 	s.tx.saves = s.tx.saves[:i+1]
 	s.tx.notes, s.tx.listens = s.tx.notes[:sp.notes], s.tx.listens[:sp.listens]
-	for _, w := range s.tx.writes {
-		keep := vec.NewChunk(w.rows.Types(), sp.rows[w.rel])
-		keep.AppendRange(w.rows, 0, sp.rows[w.rel])
-		w.rows, w.keys = keep, nil
+	s.tx.writes, s.tx.ddl = nil, sp.ddl.clone()
+	for _, x := range sp.writes {
+		w := x.w
+		keep := vec.NewChunk(w.rows.Types(), x.rows)
+		keep.AppendRange(w.rows, 0, x.rows)
+		w.rows, w.keys, w.revision = keep, nil, x.revision
+		s.tx.writes = append(s.tx.writes, w)
 	}
 	s.tx.failed, s.tx.modes = false, sp.modes
 	return nil

@@ -179,6 +179,72 @@ func (u *uniqueIndex) stored(sn *state.Snapshot, key []byte) ([]byte, error) {
 type uniqueKeys struct {
 	*uniqueIndex
 	rows map[string][]byte
+	// base are the keys of the stored rows, but for those the transaction had removed
+	// when it made the index, which is not stored yet; nil: they are in the index.
+	base map[string][]byte
+}
+
+// stageStored returns the base of an index, if it needs one.
+func (r *run) stageStored(u *uniqueIndex, w *tableWrite, t *catalog.Table) (map[string][]byte, error) {
+	if !w.whole && r.s.eng.jobOf(u.ix.OID) != nil {
+		return nil, nil
+	}
+	base := map[string][]byte{}
+	if w.whole || r.s.tx.ddl.fresh(t.OID) {
+		return base, nil
+	}
+	err := scanRows(r.snap, t.OID, columnTypes(t.Columns), storedForm(t), nil, nil, r.s.eng.cfg.ChunkRows, minus(w, func(c *vec.Chunk) error {
+		for i := range c.Rows {
+			key, unique, err := u.key(nil, c, i)
+			if err != nil {
+				return err
+			}
+			if unique {
+				base[string(key)] = vec.AppendRow(nil, c, nil, i)
+			}
+		}
+		return canceled(r.ctx)
+	}))
+	return base, err
+}
+
+// noteNet takes note of what changes come to, some of which may have been made before
+// the index, when keys were not unique.
+func (u *uniqueKeys) noteNet(c *vec.Chunk) error {
+	net := netRows(c)
+	var added []int
+	for i := range c.Rows {
+		row := vec.AppendRow(nil, c, nil, i)
+		n := net[string(row)]
+		if n > 0 {
+			added = append(added, i)
+			continue
+		}
+		key, unique, err := u.key(nil, c, i)
+		if err != nil {
+			return err
+		}
+		if unique && n < 0 && bytes.Equal(u.base[string(key)], row) {
+			u.rows[string(key)] = nil
+		}
+	}
+	for _, i := range added {
+		if err := u.note(c, i, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the row that has a key, as the transaction sees it; nil: none.
+func (u *uniqueKeys) find(sn *state.Snapshot, key []byte) ([]byte, error) {
+	if row, ok := u.rows[string(key)]; ok {
+		return row, nil
+	}
+	if u.base != nil {
+		return u.base[string(key)], nil
+	}
+	return u.stored(sn, key)
 }
 
 // note takes note of a row that comes or goes.
@@ -202,10 +268,7 @@ func (r *run) holder(u *uniqueKeys, c *vec.Chunk, i int) ([]byte, error) {
 	if err != nil || !unique {
 		return nil, err
 	}
-	if row, ok := u.rows[string(key)]; ok {
-		return row, nil
-	}
-	return u.stored(r.snap, key)
+	return u.find(r.snap, key)
 }
 
 // violation is a conflict with a write that came first, over a unique or a foreign

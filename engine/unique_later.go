@@ -17,10 +17,11 @@ type laterKeys struct {
 	// added are the keys of rows that have come since the last check, with the last of
 	// these rows.
 	added map[string]int
+	base  map[string][]byte // as of uniqueKeys
 }
 
 func newLaterKeys(u *uniqueIndex) *laterKeys {
-	return &laterKeys{u, map[string]int64{}, map[string]int{}}
+	return &laterKeys{uniqueIndex: u, count: map[string]int64{}, added: map[string]int{}}
 }
 
 func (u *laterKeys) forget() {
@@ -82,7 +83,10 @@ func (r *run) checkLater(due func(*catalog.Index) bool) error {
 				if n <= 0 {
 					continue
 				}
-				row, err := u.stored(r.snap, []byte(k))
+				row, err := u.base[k], error(nil)
+				if u.base == nil {
+					row, err = u.stored(r.snap, []byte(k))
+				}
 				if err != nil {
 					return err
 				}

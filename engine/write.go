@@ -36,10 +36,14 @@ type tableWrite struct {
 	lenient bool
 	// checked: every key was found as the changes expect it, in snapshots of which the
 	// oldest has the clock seenAt.
-	checked bool
-	seenAt  uint64
-	unique  []*uniqueKeys
-	later   []*laterKeys // of keys that are checked later
+	checked  bool
+	seenAt   uint64
+	unique   []*uniqueKeys
+	later    []*laterKeys     // of keys that are checked later
+	enforced []*catalog.Index // those that unique and later are of
+	// whole: rows are all that the table has; what is stored is not to be read. Its
+	// columns are others than those of the stored rows.
+	whole bool
 	// keys is, for a keyed table inside a transaction, what became of each key
 	// written: its row, or nil; built when first needed.
 	keys map[string][]byte
@@ -101,10 +105,18 @@ func (u undoLog) run() {
 	}
 }
 
+// rules are what writes are held against.
+type rules struct {
+	cat *catalog.Snapshot
+	// keys are the keys that there will be after the epoch, of unique indexes that come
+	// to be in it.
+	keys map[uint32]map[string]bool
+}
+
 // apply validates the pending writes in order against the store and one another,
 // sends the accepted ones down the change streams, and adds them to the commit.
 // It returns the accepted writes; the others have been answered.
-func (g *graph) apply(ws []*write, c *state.Commit) []*write {
+func (g *graph) apply(ws []*write, c *state.Commit, by rules) []*write {
 	if len(ws) == 0 {
 		return nil
 	}
@@ -114,14 +126,7 @@ func (g *graph) apply(ws []*write, c *state.Commit) []*write {
 	accepted := ws[:0]
 	for _, w := range ws {
 		var undo undoLog
-		err := error(nil)
-		if w.reads != nil {
-			err = g.checkReads(sn, w.reads, ov, len(accepted) == 0)
-		}
-		if err == nil {
-			err = g.validate(sn, w, ov, &undo, len(ws) == 1)
-		}
-		if err != nil {
+		if err := g.admit(by, sn, w, ov, &undo, len(ws) == 1, len(accepted) == 0); err != nil {
 			w.done <- err
 			if len(ws) == 1 {
 				return nil
@@ -157,6 +162,17 @@ func (g *graph) apply(ws []*write, c *state.Commit) []*write {
 	return accepted
 }
 
+// admit tells whether a write can be committed after those in the overlays. first:
+// there are none; alone: there are no others in the epoch.
+func (g *graph) admit(by rules, sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog, alone, first bool) error {
+	if w.reads != nil {
+		if err := g.checkReads(sn, w.reads, ov, first); err != nil {
+			return err
+		}
+	}
+	return g.validate(by, sn, w, ov, undo, alone)
+}
+
 func sendChunked(out interface{ Send(*vec.Chunk) error }, c *vec.Chunk, rows int) {
 	if c.Rows <= rows {
 		_ = out.Send(c)
@@ -173,8 +189,8 @@ func sendChunked(out interface{ Send(*vec.Chunk) error }, c *vec.Chunk, rows int
 // validate checks a write against the store and the overlays of those before it, to
 // which it adds its own changes. What it leaves there when it refuses the write undo
 // takes back, unless the write is alone in its epoch.
-func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog, alone bool) error {
-	snap := g.eng.cat.Current()
+func (g *graph) validate(by rules, sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog, alone bool) error {
+	snap := by.cat
 	for i := range w.tables {
 		t := &w.tables[i]
 		table, ok := snap.ByOID(t.rel).(*catalog.Table)
@@ -199,7 +215,7 @@ func (g *graph) validate(sn *state.Snapshot, w *write, ov map[uint32]*overlay, u
 			return err
 		}
 	}
-	return g.checkForeign(snap, sn, w, ov, undo)
+	return g.checkForeign(by, sn, w, ov, undo)
 }
 
 // overlayOf returns the overlay of a table that is written, made if need be.

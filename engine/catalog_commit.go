@@ -1,0 +1,436 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/state"
+	"github.com/streamdb/streamdb/vec"
+)
+
+// catalogCommit makes what a transaction has changed of the catalog take effect,
+// together with its rows, in one commit:
+//
+//   - all of the catalog's entries;
+//   - what is stored for objects that go, which stop first;
+//   - the rows of tables whose columns change, and of all their indexes;
+//   - the rows of indexes that come, on new tables and on others;
+//   - the rows written to tables, as an epoch of their graph if there was one before.
+//
+// Jobs of new materialized views and sinks begin after it and read what it has left.
+type catalogCommit struct {
+	s          *Session
+	e          *Engine
+	ctx        context.Context
+	base, next *catalog.Snapshot
+	writes     map[uint32]*tableWrite // of tables that stay, by OID
+
+	gone     []catalog.Object
+	made     []*catalog.Table
+	reshaped []*catalog.Table
+	indexes  []*catalog.Index          // new ones on tables
+	jobs     map[uint32]bool           // other new jobs
+	renamed  map[uint32]catalog.Object // jobs with other names
+	joined   map[uint32]bool           // new tables that are part of the graph
+
+	write *write
+	keys  map[uint32]map[string]bool // of built unique indexes
+	extra *state.Commit
+}
+
+// commitCatalog commits the transaction, whose rows are w.
+func (s *Session) commitCatalog(ctx context.Context, w *write) error {
+	e := s.eng
+	e.ddl.Lock()
+	js, err := s.commitLocked(ctx, w)
+	e.ddl.Unlock()
+	if err != nil || len(js) == 0 {
+		return err
+	}
+	type outcome struct {
+		j   *job
+		err error
+	}
+	up := make(chan outcome, len(js))
+	go func() {
+		defer close(up)
+		e.startPending(js, func(j *job, err error) { up <- outcome{j, err} })
+	}()
+	for {
+		select {
+		case o, more := <-up:
+			if !more {
+				return nil
+			}
+			if o.err != nil {
+				s.notice("WARNING", pgerr.New(pgerr.CodeOf(o.err), "%s has failed: %s", o.j.name(), pgerr.From(o.err).Msg).
+					WithDetail("The transaction is committed.").WithHint("ALTER … RESUME begins it anew."))
+			}
+		case <-ctx.Done():
+			s.notice("WARNING", pgerr.New(pgerr.Warning, "the transaction is committed, and its materialized views and sinks are still catching up").
+				WithHint("SHOW JOBS tells how far they are."))
+			return nil
+		}
+	}
+}
+
+func (s *Session) commitLocked(ctx context.Context, w *write) ([]*job, error) {
+	e, t := s.eng, s.tx.ddl
+	if e.ctx.Err() != nil {
+		return nil, shuttingDown()
+	}
+	base := e.cat.Current()
+	next := t.current(base)
+	if t.lost != nil {
+		return nil, t.lost
+	}
+	_, entries, err := t.over(base)
+	if err != nil {
+		return nil, err
+	}
+	c := &catalogCommit{s: s, e: e, ctx: ctx, base: base, next: next, writes: map[uint32]*tableWrite{}, jobs: map[uint32]bool{},
+		renamed: map[uint32]catalog.Object{}, joined: map[uint32]bool{}, keys: map[uint32]map[string]bool{}, extra: &state.Commit{Meta: catalogKV(entries)}}
+	c.write = &write{reads: w.reads}
+	for i := range w.tables {
+		if _, ok := next.ByOID(w.tables[i].rel).(*catalog.Table); ok {
+			c.writes[w.tables[i].rel] = &w.tables[i]
+		}
+	}
+	c.compare(t.changes)
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	return c.start(), nil
+}
+
+// compare finds out what the changes come to.
+func (c *catalogCommit) compare(changes []catalog.Change) {
+	seen := map[uint32]bool{}
+	for _, ch := range changes {
+		oid := ch.Drop
+		for _, o := range []catalog.Object{ch.Create, ch.Replace} {
+			if o != nil {
+				oid = o.Header().OID
+			}
+		}
+		if seen[oid] {
+			continue
+		}
+		was, is := c.base.ByOID(oid), c.next.ByOID(oid)
+		if ch.Drop == 0 && is == nil && was != nil {
+			continue // its turn comes with the change that drops it, after what depended on it
+		}
+		seen[oid] = true
+		switch {
+		case was == nil && is != nil:
+			c.created(is)
+		case was != nil && is == nil:
+			c.gone = append(c.gone, was)
+		case was != nil:
+			if w := c.writes[oid]; w != nil && w.whole {
+				c.reshaped = append(c.reshaped, is.(*catalog.Table))
+			}
+			if jobName(was) != jobName(is) && c.e.jobOf(oid) != nil {
+				c.renamed[oid] = is
+			}
+		}
+	}
+}
+
+func (c *catalogCommit) created(o catalog.Object) {
+	switch o := o.(type) {
+	case *catalog.Table:
+		c.made = append(c.made, o)
+	case *catalog.MatView, *catalog.Sink:
+		c.jobs[o.Header().OID] = true
+	case *catalog.Index:
+		if _, ok := c.next.ByOID(o.Table).(*catalog.Table); ok {
+			c.indexes = append(c.indexes, o)
+		} else {
+			c.jobs[o.OID] = true
+		}
+	}
+}
+
+// relations are the tables whose graphs must be at rest for the commit.
+func (c *catalogCommit) relations() []uint32 {
+	rels := map[uint32]bool{}
+	for oid := range c.writes {
+		rels[oid] = true
+	}
+	for _, ix := range c.indexes {
+		rels[ix.Table] = true
+	}
+	for oid := range c.s.tx.ddl.read {
+		rels[oid] = true
+	}
+	var out []uint32
+	for _, oid := range keyRelations(c.next, sortedKeys(rels)) {
+		if c.base.ByOID(oid) != nil && c.next.ByOID(oid) != nil {
+			out = append(out, oid)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// run commits.
+func (c *catalogCommit) run() error {
+	rels := c.relations()
+	if w := c.s.tx.reads; w != nil {
+		for _, r := range w.relations() {
+			if c.e.lookupGraph(r) != nil && c.next.ByOID(r) != nil && !slices.Contains(rels, r) {
+				rels = append(rels, r)
+			}
+		}
+	}
+	if len(rels) == 0 {
+		return c.withoutGraph()
+	}
+	if _, err := c.e.graphFor(c.ctx, rels); err != nil {
+		return err
+	}
+	return c.e.tableAtRest(c.ctx, rels[0], c.turn)
+}
+
+// withoutGraph commits what concerns no table that there was before.
+func (c *catalogCommit) withoutGraph() error {
+	sn := c.e.store.Snapshot()
+	defer sn.Close()
+	if err := c.build(sn, nil); err != nil {
+		return err
+	}
+	c.remove()
+	c.extra.Epoch = c.e.nextEpoch()
+	return c.publish(func() error { return c.e.commit(c.extra) })
+}
+
+// publish makes the catalog current in one step with a commit.
+func (c *catalogCommit) publish(commit func() error) error {
+	return c.e.swap(func() error {
+		if err := commit(); err != nil {
+			return err
+		}
+		c.e.cat.Publish(c.next)
+		return nil
+	})
+}
+
+// turn commits with the graph of the tables concerned at rest.
+func (c *catalogCommit) turn(g *graph) (err error) {
+	if err := c.undisturbed(g); err != nil {
+		return err
+	}
+	c.join(g)
+	defer func() {
+		if err != nil {
+			c.part(g)
+		}
+	}()
+	sn := c.e.store.Snapshot()
+	defer sn.Close()
+	if err := c.build(sn, g); err != nil {
+		return err
+	}
+	by := rules{cat: c.next, keys: c.keys}
+	for _, oid := range sortedKeys(c.writes) {
+		if w := c.writes[oid]; !w.whole && g.tables[oid] != nil {
+			c.write.tables = append(c.write.tables, *w)
+		}
+	}
+	var undo undoLog
+	if err := g.admit(by, sn, c.write, map[uint32]*overlay{}, &undo, true, true); err != nil {
+		return err
+	}
+	c.remove()
+	t := &turn{extra: c.extra, around: c.publish, rules: by}
+	if len(c.write.tables) > 0 {
+		t.write = c.write
+	}
+	if err := g.takeTurn(t); err != nil {
+		g.fallBack()
+		return err
+	}
+	g.purge()
+	if len(c.reshaped) > 0 {
+		g.rebuild()
+	}
+	for _, ix := range c.indexes {
+		if g.tables[ix.Table] != nil {
+			g.addIndex(ix)
+		}
+	}
+	return nil
+}
+
+// undisturbed refuses the commit if others have changed the rows that it relies on.
+func (c *catalogCommit) undisturbed(g *graph) error {
+	since := maps.Clone(c.s.tx.ddl.read)
+	for _, t := range c.reshaped {
+		for cp, rel := range g.captures {
+			if rel == t.OID && !cp.closed() {
+				return pgerr.New(pgerr.ObjectInUse, "cannot ALTER TABLE \"%s\" because an object that reads it is being created", t.Name).
+					WithHint("SHOW JOBS tells how far it is.")
+			}
+		}
+		for _, oid := range append(keyRelations(c.next, []uint32{t.OID}), t.OID) {
+			if was, ok := since[oid]; !ok || c.writes[t.OID].seenAt < was {
+				since[oid] = c.writes[t.OID].seenAt
+			}
+		}
+	}
+	for oid, clock := range since {
+		if c.base.ByOID(oid) != nil && c.next.ByOID(oid) != nil && !c.e.cols.Unchanged(oid, clock) {
+			return serializationFailure()
+		}
+	}
+	return nil
+}
+
+// join makes new tables part of the graph that must be committed together with others.
+func (c *catalogCommit) join(g *graph) {
+	for _, t := range c.made {
+		if c.writes[t.OID] == nil && len(keyRelations(c.next, []uint32{t.OID})) == 1 {
+			continue
+		}
+		c.joined[t.OID] = true
+		g.tables[t.OID] = newTableNode(t.OID)
+		c.e.setGraph(t.OID, g)
+	}
+}
+
+// part undoes join.
+func (c *catalogCommit) part(g *graph) {
+	for oid := range c.joined {
+		delete(g.tables, oid)
+		c.e.setGraph(oid, nil)
+	}
+}
+
+// build adds to the commit the rows that no epoch brings: of tables with other columns
+// and of new tables, unless they are part of the graph, and of indexes. It checks that
+// unique ones are.
+func (c *catalogCommit) build(sn *state.Snapshot, g *graph) error {
+	r := &run{s: c.s, ctx: c.ctx, cat: c.next.In(c.s.db), snap: sn, own: map[uint32]*tableWrite{}}
+	for oid, w := range c.writes {
+		r.own[oid] = w
+	}
+	wanted := map[*catalog.Table][]*catalog.Index{}
+	for _, ix := range c.indexes {
+		t := c.next.ByOID(ix.Table).(*catalog.Table)
+		wanted[t] = append(wanted[t], ix)
+	}
+	for _, t := range c.made {
+		if !c.joined[t.OID] {
+			wanted[t] = append(wanted[t], nil)
+		}
+	}
+	for _, t := range c.reshaped {
+		wanted[t] = append([]*catalog.Index{nil}, c.next.Indexes(t.OID)...)
+		c.extra.DropTables = append(c.extra.DropTables, t.OID)
+		for _, ix := range c.next.Indexes(t.OID) { // their jobs begin anew
+			c.extra.DropTables = append(c.extra.DropTables, ix.OID)
+			c.extra.Meta = append(c.extra.Meta, state.KV{Key: startedKey(ix.OID)})
+		}
+	}
+	for t, ixs := range wanted {
+		if err := c.buildTable(r, t, ixs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildTable adds the rows of indexes of a table, and for nil those of the table.
+func (c *catalogCommit) buildTable(r *run, t *catalog.Table, ixs []*catalog.Index) error {
+	var adds []func(*vec.Chunk) error
+	for _, ix := range ixs {
+		if ix == nil {
+			b := newTableBuild(t)
+			c.extra.Rows = append(c.extra.Rows, b.batch)
+			adds = append(adds, b.add)
+			continue
+		}
+		b, err := newIndexBuild(c.next, t, ix)
+		if err != nil {
+			return err
+		}
+		if c.extra.Rows = append(c.extra.Rows, b.batch); b.seen != nil {
+			c.keys[ix.OID] = b.seen
+		}
+		adds = append(adds, b.add)
+	}
+	return r.visible(t, func(ch *vec.Chunk) error {
+		for _, add := range adds {
+			if err := add(ch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// remove stops what goes, and adds to the commit the end of what is stored for it, and
+// what else it says besides rows.
+func (c *catalogCommit) remove() {
+	e := c.e
+	for _, o := range c.gone {
+		e.detach(o.Header().OID)
+		e.dropStorage(c.extra, o.Header().OID)
+	}
+	for oid, q := range c.s.tx.ddl.seqs {
+		if c.next.ByOID(oid) != nil {
+			c.extra.Meta = append(c.extra.Meta, sequenceRecord(oid, q.last, q.called))
+		}
+	}
+	for oid, o := range c.renamed {
+		j := e.jobOf(oid)
+		if err := e.moveErrors(c.extra, j.errors, j.name(), jobName(o)); err != nil {
+			e.log.Error("the errors of a renamed object keep its old name", "object", j.name(), "err", err)
+		}
+	}
+	for oid := range c.jobs {
+		c.extra.Meta = append(c.extra.Meta, state.KV{Key: pendingKey(oid), Val: []byte{1}})
+	}
+}
+
+// start does what follows the commit: new tables get graphs of their own, sequences go
+// on where the transaction left them, and the jobs that are to catch up are returned.
+func (c *catalogCommit) start() []*job {
+	e := c.e
+	for _, t := range c.made {
+		if c.joined[t.OID] {
+			continue
+		}
+		g := e.addTable(t.OID)
+		g.mu.Lock()
+		for _, ix := range c.indexes {
+			if ix.Table == t.OID {
+				g.addIndex(ix)
+			}
+		}
+		g.mu.Unlock()
+		go g.run()
+	}
+	for oid, q := range c.s.tx.ddl.seqs {
+		if def, ok := c.next.ByOID(oid).(*catalog.Sequence); ok {
+			if shared, _, err := e.sequence(def); err == nil {
+				shared.put(q.last, q.called)
+				shared.mu.Unlock()
+			}
+		}
+	}
+	for _, o := range c.gone {
+		e.forgetSequence(o.Header().OID)
+	}
+	for oid, o := range c.renamed {
+		if j := e.jobOf(oid); j != nil {
+			name := jobName(o)
+			j.label.Store(&name)
+		}
+	}
+	return e.addPending(e.inOrder(c.jobs))
+}
