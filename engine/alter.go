@@ -153,7 +153,7 @@ func (s *Session) alterTarget(snap *catalog.Snapshot, st *sql.Alter) (catalog.Ob
 			WithDetail("This operation is not supported for %ss.", o.Kind())
 	}
 	o, err := s.dropTarget(snap, st.Kind, st.Name)
-	if pgerr.CodeOf(err) == pgerr.UndefinedTable {
+	if c := pgerr.CodeOf(err); c == pgerr.UndefinedTable || c == pgerr.UndefinedObject && st.Kind == "index" {
 		return s.snapshot().Resolve(st.Name.Schema, st.Name.Name, s.expr.SearchPath)
 	}
 	if e := pgerr.From(err); err != nil && e.Hint != "" {

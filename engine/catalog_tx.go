@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -93,14 +94,17 @@ func (t *catalogTx) current(now *catalog.Snapshot) *catalog.Snapshot {
 }
 
 // over applies the changes to what is committed now. It fails if others have changed
-// one of the objects.
+// one of the objects; what others have dropped is dropped.
 func (t *catalogTx) over(now *catalog.Snapshot) (*catalog.Snapshot, []catalog.Entry, error) {
+	t.changes = slices.DeleteFunc(slices.Clone(t.changes), func(c catalog.Change) bool {
+		return c.Drop != 0 && t.base.ByOID(c.Drop) != nil && now.ByOID(c.Drop) == nil
+	})
 	for _, c := range t.changes {
-		oid := c.Drop
-		if c.Replace != nil {
-			oid = c.Replace.Header().OID
+		if c.Replace == nil {
+			continue
 		}
-		if was := t.base.ByOID(oid); oid != 0 && was != nil && now.ByOID(oid) != was {
+		oid := c.Replace.Header().OID
+		if was := t.base.ByOID(oid); was != nil && now.ByOID(oid) != was {
 			return nil, nil, pgerr.New(pgerr.SerializationFailure, "could not serialize access due to a concurrent change of %s", catalog.Described(was)).
 				WithHint("Run the transaction again.")
 		}
@@ -123,6 +127,11 @@ func (s *Session) changeCatalog(changes ...catalog.Change) error {
 		return err
 	}
 	t.cat, t.changes = next, append(t.changes[:len(t.changes):len(t.changes)], changes...)
+	for _, c := range changes {
+		if q, ok := c.Create.(*catalog.Sequence); ok {
+			t.seqs[q.OID] = &sequence{oid: q.OID, loaded: true, unstored: true, last: q.Start}
+		}
+	}
 	for _, w := range s.tx.writes { // the rows were held against what is new
 		o, ok := was.ByOID(w.rel).(*catalog.Table)
 		if n, still := next.ByOID(w.rel).(*catalog.Table); ok && still && o.Revision == w.revision {

@@ -20,6 +20,9 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 	}
 	snap := s.snapshot()
 	n := catalog.Clone(o)
+	if h := o.Header(); a.Kind == sql.AlterRename && a.NewName == h.Name && o.Kind().Relation() {
+		return nil, pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
+	}
 	if a.Kind == sql.AlterRename {
 		n.Header().Name = a.NewName
 	} else {
@@ -33,6 +36,9 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 	changes := []catalog.Change{{Replace: n}}
 	for _, d := range snap.Dependents(o.Header().OID) {
 		c := catalog.Clone(d)
+		if q, ok := c.(*catalog.Sequence); ok && q.OwnedTable == o.Header().OID {
+			q.Schema = name.Schema
+		}
 		if err := s.follow(snap, c, o.Header().OID, name); err != nil {
 			return nil, err
 		}

@@ -66,17 +66,12 @@ func (s *Session) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
 		}
 		return nil, nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a sequence", o.Header().Name)
 	}
-	t := s.tx.ddl
-	if t == nil || t.seqs[oid] == nil && !t.fresh(oid) {
-		return s.eng.sequence(def)
+	if t := s.tx.ddl; t != nil && t.seqs[oid] != nil {
+		q := t.seqs[oid]
+		q.mu.Lock()
+		return q, def, nil
 	}
-	q := t.seqs[oid]
-	if q == nil {
-		q = &sequence{oid: oid, loaded: true, unstored: true, last: def.Start}
-		t.seqs[oid] = q
-	}
-	q.mu.Lock()
-	return q, def, nil
+	return s.eng.sequence(def)
 }
 
 // sequence returns the generator of a sequence, locked and loaded, with its
