@@ -44,7 +44,9 @@ type catalogCommit struct {
 // commitCatalog commits the transaction, whose rows are w.
 func (s *Session) commitCatalog(ctx context.Context, w *write) error {
 	e := s.eng
-	e.ddl.Lock()
+	if err := e.ddl.Acquire(ctx); err != nil {
+		return err
+	}
 	js, err := s.commitLocked(ctx, w)
 	e.ddl.Unlock()
 	if err != nil || len(js) == 0 {
