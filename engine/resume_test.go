@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/streamdb/streamdb/catalog"
 )
 
 // restarted runs check on a server, and again after a restart.
@@ -120,6 +122,7 @@ func TestResumeOfJobsOverSources(t *testing.T) {
 	f.allow(2000)
 	for _, j := range []string{"v", "w", "k"} {
 		c.awaitStatus(j, "failed")
+		awaitRecorded(t, e, j)
 	}
 	f.set(func() { f.broken = 0 })
 	if err := e.Close(); err != nil {
@@ -128,6 +131,7 @@ func TestResumeOfJobsOverSources(t *testing.T) {
 	e = again()
 	c = connect(t, e)
 	c.awaitStatus("v", "failed")
+	c.awaitStatus("k", "failed")
 	c.exec("ALTER MATERIALIZED VIEW v RESUME")
 	c.exec("ALTER SINK k RESUME")
 	restarted(t, e, again, func(c *client) {
@@ -140,6 +144,16 @@ func TestResumeOfJobsOverSources(t *testing.T) {
 			}
 		}
 	})
+}
+
+// awaitRecorded waits until the failure of a job is committed, which its status does
+// not wait for.
+func awaitRecorded(t *testing.T, e *Engine, job string) {
+	o := e.cat.Current().In(catalog.DatabaseOID).Get("public", job)
+	poll(t, func() bool {
+		_, ok, err := e.store.MetaGet(failedKey(catalog.StoreID(o)))
+		return ok && err == nil
+	}, func() string { return job + " is not recorded as failed" })
 }
 
 // What the data makes fail fails again until they are corrected.
