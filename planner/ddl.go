@@ -60,10 +60,7 @@ func (p *Planner) BindCreateTable(s *sql.CreateTable) (*NewTable, error) {
 		return &NewTable{Table: t}, nil
 	}
 	r := &relationBinder{b: b, name: h.Name, schema: h.Schema, def: &s.RelationDef}
-	if err := r.like(s.Like); err != nil {
-		return nil, err
-	}
-	if err := r.bind(); err != nil {
+	if err := r.bind(s.Like...); err != nil {
 		return nil, err
 	}
 	t.Columns, t.PrimaryKey, t.Checks, t.Watermarks, t.ForeignKeys = r.columns, r.primary, r.checks, r.watermarks, r.foreign
@@ -153,24 +150,23 @@ type relationBinder struct {
 	foreign    []catalog.ForeignKey
 }
 
-func (r *relationBinder) like(list []sql.LikeTable) error {
-	for _, l := range list {
-		rel, err := r.b.relation(l.Table, l)
-		if err != nil {
-			return err
-		}
-		r.b.need(rel.Header().OID, catalog.Select)
-		for _, c := range rel.Cols() {
-			r.columns = append(r.columns, catalog.Column{Name: c.Name, Type: c.Type, NotNull: c.NotNull})
-		}
-	}
-	return nil
-}
-
-func (r *relationBinder) bind() error {
+// bind binds the elements; likes are the LIKE clauses, whose columns come where they
+// stand.
+func (r *relationBinder) bind(likes ...sql.LikeTable) error {
 	b := r.b
 	for i := range r.def.Columns {
+		for len(likes) > 0 && likes[0].Pos < r.def.Columns[i].Pos {
+			if err := r.like(&likes[0]); err != nil {
+				return err
+			}
+			likes = likes[1:]
+		}
 		if err := r.column(&r.def.Columns[i]); err != nil {
+			return err
+		}
+	}
+	for i := range likes {
+		if err := r.like(&likes[i]); err != nil {
 			return err
 		}
 	}
@@ -256,13 +252,21 @@ func checkStoredName(name string) error {
 	return nil
 }
 
+// newName refuses a name that a column has.
+func (r *relationBinder) newName(name string) error {
+	if catalog.ColumnIndex(r.columns, name) < 0 {
+		return nil
+	}
+	if r.altered != nil {
+		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", name, r.name)
+	}
+	return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", name)
+}
+
 func (r *relationBinder) column(c *sql.ColumnDef) error {
 	b := r.b
-	if catalog.ColumnIndex(r.columns, c.Name) >= 0 {
-		if r.altered != nil {
-			return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" of relation \"%s\" already exists", c.Name, r.name)
-		}
-		return pgerr.New(pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
+	if err := r.newName(c.Name); err != nil {
+		return err
 	}
 	if c.Type == nil {
 		return b.errAt(c, pgerr.SyntaxError, "column \"%s\" has no type", c.Name)
@@ -573,14 +577,7 @@ func (r *relationBinder) nameIndexes() {
 		if x.Name != "" {
 			continue
 		}
-		var names []string
-		label := "pkey"
-		if !x.Primary {
-			label = "key"
-			for _, i := range x.Columns() {
-				names = append(names, r.columns[i].Name)
-			}
-		}
+		names, label := r.indexNameParts(x)
 		x.Name = freeName(r.b.p.Cat, r.schema, r.name, names, label, taken)
 		taken[x.Name] = true
 	}
