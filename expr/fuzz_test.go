@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/streamdb/streamdb/expr/are"
 	"github.com/streamdb/streamdb/pgerr"
 )
 
@@ -15,8 +16,10 @@ func FuzzPatterns(f *testing.F) {
 		f.Add(p, "subject é a.b", "i")
 	}
 	f.Fuzz(func(t *testing.T, p, s, flags string) {
-		if re, err := compileRegex(p, flags); err == nil {
-			re.MatchString(s)
+		if re, err := are.Compile(p, flags); err == nil {
+			if _, err := re.FindAll(s, 0, -1); err != nil && pgerr.CodeOf(err) != pgerr.InvalidRegularExpression {
+				t.Errorf("%q: %v", p, err)
+			}
 		} else {
 			var e *pgerr.Error
 			if !errors.As(err, &e) || e.Code == pgerr.Internal {

@@ -75,3 +75,8 @@ func quotedIdent(s string) (name string, n int) {
 	}
 	return "", -1
 }
+
+// isWord reports whether a byte belongs to a name: any but those of ASCII signs.
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
+}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/streamdb/streamdb/expr/are"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
@@ -118,7 +119,7 @@ type pathEval struct {
 	probe   bool
 	zoned   bool // the functions called …_tz may compare times across zones
 	zone    *types.Options
-	regexes map[*types.PathItem]*regex
+	regexes map[*types.PathItem]*are.Regexp
 	fatal   error // ends the statement even when errors are to be silent
 }
 
@@ -491,7 +492,12 @@ func (e *pathEval) condition(i *types.PathItem, v pathItem) truth {
 			if a.kind != pathString {
 				return isUnknown
 			}
-			return truthOf(re.MatchString(a.str))
+			found, err := re.Match(a.str)
+			if err != nil {
+				e.fatal = err
+				return isUnknown
+			}
+			return truthOf(found)
 		})
 	}
 	return e.pairs(i, v, true, func(a, b pathItem) truth { return e.compare(i.Op, a, b) })
@@ -575,7 +581,7 @@ func (e *pathEval) compare(op types.PathOp, a, b pathItem) truth {
 }
 
 // compilePathRegex compiles a pattern of like_regex with XQuery's flags.
-func compilePathRegex(pattern, flags string) (*regex, error) {
+func compilePathRegex(pattern, flags string) (*are.Regexp, error) {
 	opts := ""
 	if strings.Contains(flags, "i") {
 		opts += "i"
@@ -594,7 +600,7 @@ func compilePathRegex(pattern, flags string) (*regex, error) {
 	default:
 		opts += "p"
 	}
-	return compileRegex(pattern, opts)
+	return are.Compile(pattern, opts)
 }
 
 // checkPathRegex tells whether a pattern of like_regex can be compiled.

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/streamdb/streamdb/expr/are"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -10,7 +11,7 @@ import (
 type pathCache struct {
 	text    string
 	path    *types.JSONPathValue
-	regexes map[*types.PathItem]*regex
+	regexes map[*types.PathItem]*are.Regexp
 }
 
 func (c *pathCache) get(text []byte) error {
@@ -21,7 +22,7 @@ func (c *pathCache) get(text []byte) error {
 	if err != nil {
 		return err
 	}
-	c.text, c.path, c.regexes = string(text), p, map[*types.PathItem]*regex{}
+	c.text, c.path, c.regexes = string(text), p, map[*types.PathItem]*are.Regexp{}
 	return nil
 }
 

@@ -1,10 +1,11 @@
 package expr
 
 import (
-	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/streamdb/streamdb/expr/are"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -13,13 +14,13 @@ import (
 // regexCache remembers compiled expressions of one kernel, and has its scratch
 // memory.
 type regexCache struct {
-	m              map[string]*regex
+	m              map[string]*are.Regexp
 	pattern, flags string // of last
-	last           *regex
+	last           *are.Regexp
 	groups         types.ArrayBuilder
 }
 
-func (c *regexCache) get(pattern, flags string) (*regex, error) {
+func (c *regexCache) get(pattern, flags string) (*are.Regexp, error) {
 	if c.last != nil && pattern == c.pattern && flags == c.flags {
 		return c.last, nil
 	}
@@ -30,21 +31,24 @@ func (c *regexCache) get(pattern, flags string) (*regex, error) {
 	return re, err
 }
 
-func (c *regexCache) lookup(pattern, flags string) (*regex, error) {
+func (c *regexCache) lookup(pattern, flags string) (*are.Regexp, error) {
 	key := flags + "/" + pattern
 	if re := c.m[key]; re != nil {
 		return re, nil
 	}
-	re, err := compileRegex(pattern, flags)
+	re, err := are.Compile(pattern, flags)
 	if err != nil {
 		return nil, err
 	}
 	if c.m == nil || len(c.m) >= 64 {
-		c.m = map[string]*regex{}
+		c.m = map[string]*are.Regexp{}
 	}
 	c.m[key] = re
 	return re, nil
 }
+
+// regexCaches are for functions that return sets, which have no kernel to keep one.
+var regexCaches = sync.Pool{New: func() any { return &regexCache{} }}
 
 func regexKernel(flags string, negate bool) func() Kernel {
 	return func() Kernel {
@@ -54,7 +58,11 @@ func regexKernel(flags string, negate bool) func() Kernel {
 			if err != nil {
 				return err
 			}
-			return r.putBool(re.Match(r.b(0)) != negate)
+			found, err := re.Match(r.s(0))
+			if err != nil {
+				return err
+			}
+			return r.putBool(found != negate)
 		})
 	}
 }
@@ -115,7 +123,7 @@ func regexFuncs() []*Func {
 }
 
 // regexArgs compiles argument 1 with the flags in argument k; g is taken out.
-func regexArgs(r *row, c *regexCache, k int) (re *regex, global bool, err error) {
+func regexArgs(r *row, c *regexCache, k int) (re *are.Regexp, global bool, err error) {
 	flags := r.argOr(k, "")
 	if strings.Contains(flags, "g") {
 		global = true
@@ -126,7 +134,7 @@ func regexArgs(r *row, c *regexCache, k int) (re *regex, global bool, err error)
 }
 
 // noGlobal is regexArgs for functions that have no use for the flag g.
-func noGlobal(r *row, c *regexCache, k int, name string) (*regex, error) {
+func noGlobal(r *row, c *regexCache, k int, name string) (*are.Regexp, error) {
 	if strings.Contains(r.argOr(k, ""), "g") {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "%s does not support the \"global\" option", name)
 	}
@@ -147,7 +155,7 @@ func regexpReplace(r *row, c *regexCache) error {
 	if global {
 		n = -1
 	}
-	return r.putB(replaceMatches(re, nil, r.s(0), r.s(2), n, 0))
+	return putReplaced(r, re, 0, n, 0)
 }
 
 // regexpReplaceNth replaces the nth match behind a start, or all for n = 0.
@@ -156,7 +164,7 @@ func regexpReplaceNth(r *row, c *regexCache) error {
 	if len(r.args) == 4 {
 		n = 1
 	}
-	s, _, err := fromStart(r, 3)
+	from, err := start(r, 3)
 	if err != nil {
 		return err
 	}
@@ -173,23 +181,28 @@ func regexpReplaceNth(r *row, c *regexCache) error {
 	if behind(r, 3) {
 		return r.putB(r.b(0))
 	}
-	head := r.s(0)[:len(r.s(0))-len(s)]
-	limit, only := n, n
+	limit := n
 	if n == 0 {
 		limit = -1
 	}
-	return r.putB(replaceMatches(re, []byte(head), s, r.s(2), limit, only))
+	return putReplaced(r, re, from, limit, n)
 }
 
 func errParameter(name string, v int) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, v)
 }
 
-// replaceMatches appends s with up to n matches replaced (all: -1), or with the
-// match number only alone, if that is not 0.
-func replaceMatches(re *regex, out []byte, s, repl string, n, only int) []byte {
+// putReplaced ends with the string with up to n matches from an offset on replaced
+// (all: -1), or with the match number only alone, if that is not 0.
+func putReplaced(r *row, re *are.Regexp, from, n, only int) error {
+	s, repl := r.s(0), r.s(2)
+	matches, err := re.FindAll(s, from, n)
+	if err != nil {
+		return err
+	}
+	var out []byte
 	last := 0
-	for i, m := range findAll(re, s, n) {
+	for i, m := range matches {
 		if only > 0 && i+1 != only {
 			continue
 		}
@@ -197,38 +210,7 @@ func replaceMatches(re *regex, out []byte, s, repl string, n, only int) []byte {
 		out = expand(out, repl, s, m)
 		last = m[1]
 	}
-	return append(out, s[last:]...)
-}
-
-// findAll finds up to n matches (all if n is negative). Go passes over an empty
-// match right behind another match, which PostgreSQL counts; it is put in where
-// the expression does not depend on what stands before. The result is borrowed
-// until the next call.
-func findAll(re *regex, s string, n int) [][]int {
-	found := re.FindAllStringSubmatchIndex(s, n)
-	if n == 1 || !re.MatchString("") || strings.ContainsAny(re.String(), "^\\") {
-		return found
-	}
-	var out [][]int
-	for i, m := range found {
-		out = append(out, m)
-		if m[0] == m[1] || i+1 < len(found) && found[i+1][0] == m[1] {
-			continue
-		}
-		if e := re.FindStringSubmatchIndex(s[m[1]:]); e != nil && e[0] == 0 && e[1] == 0 {
-			e = slices.Clone(e)
-			for k := range e {
-				if e[k] >= 0 {
-					e[k] += m[1]
-				}
-			}
-			out = append(out, e)
-		}
-	}
-	if n >= 0 && len(out) > n {
-		out = out[:n]
-	}
-	return out
+	return r.putB(append(out, s[last:]...))
 }
 
 // expand appends a replacement with \1..\9, \& and \\ put in.
@@ -259,6 +241,8 @@ func expand(out []byte, repl, s string, m []int) []byte {
 	return out
 }
 
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
 // addGroups makes b the groups of a match in s, or the match if it has none.
 func addGroups(b *types.ArrayBuilder, s string, m []int) {
 	b.Reset()
@@ -283,7 +267,10 @@ func regexpMatch(r *row, c *regexCache) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "regexp_match() does not support the \"global\" option").
 			WithHint("Use the regexp_matches function instead.")
 	}
-	m := re.FindStringSubmatchIndex(r.s(0))
+	m, err := re.Find(r.s(0), 0)
+	if err != nil {
+		return err
+	}
 	if m == nil {
 		return r.null()
 	}
@@ -294,17 +281,23 @@ func regexpMatch(r *row, c *regexCache) error {
 	return nil
 }
 
-func splitRegex(re *regex, s string) []types.Datum {
-	var out []types.Datum
-	last := 0
-	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
-		if m[1] == m[0] && (m[0] == 0 && m[1] == 0 || m[0] >= len(s)) {
-			continue
-		}
-		out = append(out, s[last:m[0]])
-		last = m[1]
+// splitRegex returns what is between matches. Empty ones at the ends of the string
+// and right behind another match do not count.
+func splitRegex(re *are.Regexp, s string) ([]types.Datum, error) {
+	matches, err := re.FindAll(s, 0, -1)
+	if err != nil {
+		return nil, err
 	}
-	return append(out, s[last:])
+	var out []types.Datum
+	last, seen := 0, 0
+	for _, m := range matches {
+		if m[0] < len(s) && m[1] > seen {
+			out = append(out, s[last:m[0]])
+			last = m[1]
+		}
+		seen = m[1]
+	}
+	return append(out, s[last:]), nil
 }
 
 func regexpSplit(r *row, c *regexCache) error {
@@ -312,7 +305,11 @@ func regexpSplit(r *row, c *regexCache) error {
 	if err != nil {
 		return err
 	}
-	return r.put(types.ArrayDatum(splitRegex(re, r.s(0))))
+	parts, err := splitRegex(re, r.s(0))
+	if err != nil {
+		return err
+	}
+	return r.put(types.ArrayDatum(parts))
 }
 
 func regexpLike(r *row, c *regexCache) error {
@@ -320,7 +317,11 @@ func regexpLike(r *row, c *regexCache) error {
 	if err != nil {
 		return err
 	}
-	return r.putBool(re.Match(r.b(0)))
+	found, err := re.Match(r.s(0))
+	if err != nil {
+		return err
+	}
+	return r.putBool(found)
 }
 
 func regexpFirst(r *row, c *regexCache) error {
@@ -332,9 +333,11 @@ func regexpFirst(r *row, c *regexCache) error {
 }
 
 // putFirst ends with the first subexpression of the first match, or the match.
-func putFirst(r *row, re *regex) error {
-	m := re.FindStringSubmatchIndex(r.s(0))
+func putFirst(r *row, re *are.Regexp) error {
+	m, err := re.Find(r.s(0), 0)
 	switch {
+	case err != nil:
+		return err
 	case m == nil:
 		return r.null()
 	case len(m) == 2:
@@ -345,13 +348,13 @@ func putFirst(r *row, re *regex) error {
 	return r.putS(r.s(0)[m[2]:m[3]])
 }
 
-// fromStart cuts the string at the 1-based start in argument k.
-func fromStart(r *row, k int) (string, int, error) {
+// start returns the offset of the 1-based start in argument k.
+func start(r *row, k int) (int, error) {
 	n := r.intOr(k, 1)
 	if n <= 0 {
-		return "", 0, errParameter("start", n)
+		return 0, errParameter("start", n)
 	}
-	return r.s(0)[runeOffset(r.s(0), n-1):], n - 1, nil
+	return runeOffset(r.s(0), n-1), nil
 }
 
 // behind reports whether the start in argument k lies behind the string's end,
@@ -362,7 +365,7 @@ func behind(r *row, k int) bool {
 }
 
 func regexpCount(r *row, c *regexCache) error {
-	s, _, err := fromStart(r, 2)
+	from, err := start(r, 2)
 	if err != nil {
 		return err
 	}
@@ -373,15 +376,20 @@ func regexpCount(r *row, c *regexCache) error {
 	if behind(r, 2) {
 		return r.putI4(0)
 	}
-	return r.putI4(len(findAll(re, s, -1)))
+	matches, err := re.FindAll(r.s(0), from, -1)
+	if err != nil {
+		return err
+	}
+	return r.putI4(len(matches))
 }
 
 // nthMatch finds the match that the start in argument 2 and the number in
-// argument 3 name, and in it the subexpression in argument sub (nil if there is
-// none). end, the argument of regexp_instr, is checked in its turn.
-func nthMatch(r *row, c *regexCache, name string, end, flags, sub int) (s string, skipped int, m []int, err error) {
-	if s, skipped, err = fromStart(r, 2); err != nil {
-		return "", 0, nil, err
+// argument 3 name, and returns where in it the subexpression in argument sub is (nil
+// if there is none). end, the argument of regexp_instr, is checked in its turn.
+func nthMatch(r *row, c *regexCache, name string, end, flags, sub int) ([]int, error) {
+	from, err := start(r, 2)
+	if err != nil {
+		return nil, err
 	}
 	n, k := r.intOr(3, 1), r.intOr(sub, 0)
 	switch {
@@ -393,42 +401,39 @@ func nthMatch(r *row, c *regexCache, name string, end, flags, sub int) (s string
 		err = errParameter("subexpr", k)
 	}
 	if err != nil {
-		return "", 0, nil, err
+		return nil, err
 	}
 	re, err := noGlobal(r, c, flags, name)
-	if err != nil {
-		return "", 0, nil, err
+	if err != nil || behind(r, 2) {
+		return nil, err
 	}
-	if behind(r, 2) {
-		return s, skipped, nil, nil
+	all, err := re.FindAll(r.s(0), from, n)
+	if err != nil || len(all) < n || 2*k >= len(all[n-1]) || all[n-1][2*k] < 0 {
+		return nil, err
 	}
-	all := findAll(re, s, n)
-	if len(all) < n || 2*k >= len(all[n-1]) || all[n-1][2*k] < 0 {
-		return s, skipped, nil, nil
-	}
-	return s, skipped, all[n-1][2*k : 2*k+2], nil
+	return all[n-1][2*k : 2*k+2], nil
 }
 
 func regexpSubstr(r *row, c *regexCache) error {
-	s, _, m, err := nthMatch(r, c, "regexp_substr()", 0, 4, 5)
+	m, err := nthMatch(r, c, "regexp_substr()", 0, 4, 5)
 	if err != nil {
 		return err
 	}
 	if m == nil {
 		return r.null()
 	}
-	return r.putS(s[m[0]:m[1]])
+	return r.putS(r.s(0)[m[0]:m[1]])
 }
 
 func regexpInstr(r *row, c *regexCache) error {
-	s, skipped, m, err := nthMatch(r, c, "regexp_instr()", 4, 5, 6)
+	m, err := nthMatch(r, c, "regexp_instr()", 4, 5, 6)
 	if err != nil {
 		return err
 	}
 	if m == nil {
 		return r.putI4(0)
 	}
-	return r.putI4(skipped + utf8.RuneCountInString(s[:m[r.intOr(4, 0)]]) + 1)
+	return r.putI4(utf8.RuneCountInString(r.s(0)[:m[r.intOr(4, 0)]]) + 1)
 }
 
 // substringSimilar is substring(s SIMILAR p ESCAPE e): what stands between the
@@ -447,7 +452,9 @@ func substringSimilar(r *row, c *regexCache) error {
 
 func regexpMatches(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
 	r := row{c: c, args: args, i: i}
-	re, global, err := regexArgs(&r, &regexCache{}, 2)
+	cache := regexCaches.Get().(*regexCache)
+	defer regexCaches.Put(cache)
+	re, global, err := regexArgs(&r, cache, 2)
 	if err != nil {
 		return err
 	}
@@ -455,8 +462,12 @@ func regexpMatches(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
 	if global {
 		n = -1
 	}
+	matches, err := re.FindAll(r.s(0), 0, n)
+	if err != nil {
+		return err
+	}
 	var b types.ArrayBuilder
-	for _, m := range findAll(re, r.s(0), n) {
+	for _, m := range matches {
 		addGroups(&b, r.s(0), m)
 		dst[0].AppendDatum(string(b.Append(nil)))
 	}
@@ -465,11 +476,17 @@ func regexpMatches(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
 
 func regexpSplitTable(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
 	r := row{c: c, args: args, i: i}
-	re, err := noGlobal(&r, &regexCache{}, 2, "regexp_split_to_table()")
+	cache := regexCaches.Get().(*regexCache)
+	defer regexCaches.Put(cache)
+	re, err := noGlobal(&r, cache, 2, "regexp_split_to_table()")
 	if err != nil {
 		return err
 	}
-	for _, d := range splitRegex(re, r.s(0)) {
+	parts, err := splitRegex(re, r.s(0))
+	if err != nil {
+		return err
+	}
+	for _, d := range parts {
 		dst[0].AppendDatum(d)
 	}
 	return nil

@@ -16,6 +16,7 @@ var floors = map[string][]string{
 	"types":         {"pgerr"},
 	"vec":           {"types"},
 	"expr":          {"vec"},
+	"expr/are":      {"pgerr"},
 	"sql":           {"pgerr"},
 	"state":         {"vec", "internal/vfs"},
 	"connector":     {"vec"},

@@ -7,6 +7,7 @@
 // TestErrors reads errors.sql, a list of wrong statements of every kind, and
 // errors_known.txt, which lists the ones whose errors differ with the reason.
 // TestBlocks runs random transaction blocks of DDL and rows, PARITY_BLOCKS of them.
+// TestRegularExpressions asks what random patterns match in random texts.
 // TestPrivileges runs privileges.sql, statements of every kind as roles that may and
 // may not run them, and privileges_own.txt, those that PostgreSQL does not have.
 //

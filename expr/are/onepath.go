@@ -1,4 +1,4 @@
-package expr
+package are
 
 import (
 	"regexp/syntax"
@@ -13,7 +13,6 @@ import (
 // what the next character leads to. Of several starts each is tried in turn.
 type onePath struct {
 	states   []pathState
-	longest  bool
 	conds    syntax.EmptyOp // those that occur
 	anchored bool           // a match begins at the start of the text only
 	begins   *[256]bool     // bytes that a match can begin with; nil: it may be empty
@@ -49,13 +48,13 @@ const (
 )
 
 // newOnePath returns nil if the expression has not one path, or is too large.
-func newOnePath(tree *syntax.Regexp, longest bool) *onePath {
+func newOnePath(tree *syntax.Regexp) *onePath {
 	groups := tree.MaxCap()
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(prog.Inst) > maxPathInsts {
 		return nil
 	}
-	p := &onePath{longest: longest, anchored: prog.StartCond()&syntax.EmptyBeginText != 0}
+	p := &onePath{anchored: prog.StartCond()&syntax.EmptyBeginText != 0}
 	for i := range prog.Inst {
 		if in := &prog.Inst[i]; in.Op == syntax.InstEmptyWidth {
 			p.conds |= syntax.EmptyOp(in.Arg)
@@ -80,7 +79,6 @@ type pathBuilder struct {
 	seen  []bool // by the walk under way
 	cond  syntax.EmptyOp
 	met   bool // it came to a condition
-	over  bool // nothing behind the end of a match counts
 }
 
 func (b *pathBuilder) build() bool {
@@ -93,7 +91,7 @@ func (b *pathBuilder) build() bool {
 			var s pathStep
 			if cond&^b.conds == 0 {
 				clear(b.seen)
-				b.cond, b.met, b.over = cond, false, false
+				b.cond, b.met = cond, false
 				b.walk(pc, nil, &s)
 				if !s.index() {
 					return false
@@ -125,7 +123,7 @@ func (b *pathBuilder) stateOf(pc uint32) int {
 // walk adds what is open at pc to a step, in the order of preference: of two ways
 // to one place the first counts. set are the bounds met on the way.
 func (b *pathBuilder) walk(pc uint32, set []int, s *pathStep) {
-	if b.seen[pc] || b.over {
+	if b.seen[pc] {
 		return
 	}
 	b.seen[pc] = true
@@ -145,7 +143,6 @@ func (b *pathBuilder) walk(pc uint32, set []int, s *pathStep) {
 		}
 	case syntax.InstMatch:
 		s.accept, s.set = true, set
-		b.over = !b.longest
 	default:
 		s.ways = append(s.ways, pathWay{in, b.stateOf(in.Out), set})
 	}

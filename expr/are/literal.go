@@ -1,4 +1,4 @@
-package expr
+package are
 
 import (
 	"regexp/syntax"

@@ -1,21 +1,19 @@
-package expr
+package are
 
 import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 )
 
-// regex is a compiled expression of one kernel. It finds what regexp finds, but
-// is faster at it in two ways: it knows a text that every match contains, without
-// which there is no match, and where at most one way through the expression is
-// open at a time it follows that one alone. What its methods return is borrowed
-// until the next call of the same method.
-type regex struct {
+// library finds what the standard library finds, but is faster at it in two ways:
+// it knows a text that every match contains, without which there is no match, and
+// where at most one way through the expression is open at a time it follows that
+// one alone. What its methods return is borrowed until the next call of the same
+// method.
+type library struct {
 	*regexp.Regexp
-	longest bool
 	need    needed
 	tree    *syntax.Regexp // until path was looked for
 	path    *onePath       // nil: none yet, or there is none
@@ -29,35 +27,32 @@ type regex struct {
 // its single path: patterns that come from rows may be used once each.
 const callsToPath = 16
 
-// newRegex makes a regex of a compiled expression and its text. longest says that
-// of the matches that begin first the longest one counts.
-func newRegex(re *regexp.Regexp, body string, longest bool) *regex {
-	x := &regex{Regexp: re, longest: longest}
-	if longest {
-		re.Longest()
+// newLibrary makes a library of an expression in its syntax. Of the matches that
+// begin first the longest one counts.
+func newLibrary(text string) (*library, error) {
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
 	}
-	if tree, err := syntax.Parse(body, syntax.Perl); err == nil {
+	re.Longest()
+	x := &library{Regexp: re}
+	if tree, err := syntax.Parse(text, syntax.Perl); err == nil {
 		x.need, x.tree = neededLiteral(tree), tree
 	}
-	return x
+	return x, nil
 }
 
 // single returns the single path, if there is one.
-func (x *regex) single() *onePath {
+func (x *library) single() *onePath {
 	if x.calls++; x.calls == callsToPath && x.tree != nil {
-		x.path = newOnePath(x.tree, x.longest)
+		x.path = newOnePath(x.tree)
 		x.tree = nil
 	}
 	return x.path
 }
 
-// Match reports whether there is a match in b.
-func (x *regex) Match(b []byte) bool {
-	return x.MatchString(unsafe.String(unsafe.SliceData(b), len(b)))
-}
-
 // MatchString reports whether there is a match in s.
-func (x *regex) MatchString(s string) bool {
+func (x *library) MatchString(s string) bool {
 	from := x.start(s, 0)
 	if from < 0 {
 		return false
@@ -72,7 +67,7 @@ func (x *regex) MatchString(s string) bool {
 
 // FindStringSubmatchIndex returns the bounds of the first match and its groups in
 // s, or nil.
-func (x *regex) FindStringSubmatchIndex(s string) []int {
+func (x *library) FindStringSubmatchIndex(s string) []int {
 	from := x.start(s, 0)
 	if from < 0 {
 		return nil
@@ -91,7 +86,7 @@ func (x *regex) FindStringSubmatchIndex(s string) []int {
 
 // FindAllStringSubmatchIndex returns up to n matches (all if n is negative) that
 // do not overlap; an empty one right behind another is passed over.
-func (x *regex) FindAllStringSubmatchIndex(s string, n int) [][]int {
+func (x *library) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	if x.start(s, 0) < 0 {
 		return nil
 	}
@@ -105,7 +100,7 @@ func (x *regex) FindAllStringSubmatchIndex(s string, n int) [][]int {
 
 // findAll makes x.matches the matches in s along the single path. It reports
 // whether that was possible in linear time.
-func (x *regex) findAll(p *onePath, s string, n int) bool {
+func (x *library) findAll(p *onePath, s string, n int) bool {
 	x.matches, x.all = x.matches[:0], x.all[:0]
 	last := -1
 	for pos := 0; pos <= len(s) && (n < 0 || len(x.matches) < n); {
@@ -140,7 +135,7 @@ func (x *regex) findAll(p *onePath, s string, n int) bool {
 
 // start returns the first position from from on where a match may begin, or -1 if
 // there can be no match.
-func (x *regex) start(s string, from int) int {
+func (x *library) start(s string, from int) int {
 	if x.need.text == "" {
 		return from
 	}

@@ -1,4 +1,4 @@
-package expr
+package are
 
 import (
 	"slices"
@@ -7,12 +7,12 @@ import (
 )
 
 // onePathOf compiles a pattern and its single path, which is nil if it has none.
-func onePathOf(t testing.TB, pattern, flags string) (*regex, *onePath) {
-	re, err := compileRegex(pattern, flags)
-	if err != nil {
+func onePathOf(t testing.TB, pattern, flags string) (*library, *onePath) {
+	re, err := Compile(pattern, flags)
+	if err != nil || re.std == nil {
 		t.Fatal(pattern, err)
 	}
-	return re, newOnePath(re.tree, re.longest)
+	return re.std, newOnePath(re.std.tree)
 }
 
 func TestOnePathPatterns(t *testing.T) {
@@ -48,17 +48,18 @@ func TestOnePathPatterns(t *testing.T) {
 
 // A path finds what the expression's own engine finds.
 func checkOnePath(t *testing.T, pattern, flags, s string) {
-	re, err := compileRegex(pattern, flags)
-	if err != nil {
+	r, err := Compile(pattern, flags)
+	if err != nil || r.std == nil {
 		return
 	}
+	re := r.std
 	fast := *re
-	fast.path, fast.tree = newOnePath(re.tree, re.longest), nil
+	fast.path, fast.tree = newOnePath(re.tree), nil
 	want := re.Regexp.FindStringSubmatchIndex(s)
 	if got := fast.FindStringSubmatchIndex(s); !slices.Equal(got, want) || (got == nil) != (want == nil) {
 		t.Fatalf("%q with %q in %q: %v, want %v", pattern, flags, s, got, want)
 	}
-	if fast.Match([]byte(s)) != (want != nil) {
+	if fast.MatchString(s) != (want != nil) {
 		t.Fatalf("%q with %q matches %q: %v", pattern, flags, s, want == nil)
 	}
 	for _, n := range []int{-1, 2} {
