@@ -155,7 +155,9 @@ func setDateStyle(o *types.Options, v string) {
 
 func encodingValue(v string) (string, bool) {
 	switch strings.ToLower(strings.Trim(v, "'\"")) {
-	case "utf8", "utf-8", "unicode", "sql_ascii":
+	case "sql_ascii":
+		return "SQL_ASCII", true // bytes as they are
+	case "utf8", "utf-8", "unicode":
 		return "UTF8", true
 	}
 	return "", false
@@ -195,6 +197,8 @@ var settings = makeSettings(append(slices.Concat(tuning(), timeoutSettings()), [
 	{"max_connections", "1000", "Shows the maximum number of concurrent connections.", "internal", nil},
 	{"max_identifier_length", "63", "Shows the maximum identifier length.", "internal", nil},
 	{"max_index_keys", "32", "Shows the maximum number of index keys.", "internal", nil},
+	{"max_prepared_transactions", "0", "Shows the maximum number of simultaneously prepared transactions.", "internal", nil},
+	{"password_encryption", "scram-sha-256", "Chooses the algorithm for encrypting passwords.", "user", oneOf("scram-sha-256")},
 	{"read_consistency", "strict", "Sets whether a query sees every earlier committed write in every view.", "user", oneOf("strict", "latest")},
 	{"role", "none", "Sets the current role.", "user", nil},
 	{"row_security", "on", "Compatibility; has no effect.", "user", boolValue},

@@ -182,7 +182,13 @@ func pruneScan(n *plan.Scan, need []int) (plan.Node, map[int]int) {
 }
 
 func pruneValues(n *plan.Values, need []int) (plan.Node, map[int]int) {
-	s := newColSet(need...).sorted()
+	keep := newColSet(need...)
+	for k := range n.Out {
+		if slices.ContainsFunc(n.Rows, func(row []expr.Expr) bool { return plan.IsVolatile(row[k]) }) {
+			keep.add(k)
+		}
+	}
+	s := keep.sorted()
 	c, at := &plan.Values{Rows: make([][]expr.Expr, len(n.Rows))}, map[int]int{}
 	for i, k := range s {
 		at[k] = i
@@ -199,8 +205,16 @@ func pruneValues(n *plan.Values, need []int) (plan.Node, map[int]int) {
 	return c, at
 }
 
+// pruneProject keeps what is volatile, which may do something besides (nextval,
+// pg_sleep).
 func (p pruner) pruneProject(n *plan.Project, need []int) (plan.Node, map[int]int) {
-	s := newColSet(need...).sorted()
+	keep := newColSet(need...)
+	for i, e := range n.Exprs {
+		if plan.IsVolatile(e) {
+			keep.add(i)
+		}
+	}
+	s := keep.sorted()
 	in := newColSet()
 	for _, k := range s {
 		in.addExpr(n.Exprs[k])
@@ -220,7 +234,7 @@ func (p pruner) pruneProject(n *plan.Project, need []int) (plan.Node, map[int]in
 func (p pruner) pruneProjectSet(n *plan.ProjectSet, need []int) (plan.Node, map[int]int) {
 	keep := newColSet(need...)
 	for i, e := range n.Exprs {
-		if hasSet(e) {
+		if hasSet(e) || plan.IsVolatile(e) {
 			keep.add(i)
 		}
 	}

@@ -84,7 +84,7 @@ func TestRegularExpressions(t *testing.T) {
 	p := newPair(t)
 	r := rand.New(rand.NewPCG(uint64(envInt("PARITY_SEED", 1)), 8))
 	matched, refused := 0, 0
-	for range 300 * envInt("PARITY_ROUNDS", 4) {
+	for range 100 * envInt("PARITY_ROUNDS", 4) {
 		g := &patterns{r: r}
 		pattern, flags := g.either(3), g.one("", "", "", "i", "n", "w", "p", "x")
 		var texts []string
