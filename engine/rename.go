@@ -15,8 +15,8 @@ import (
 // are rewritten to the new name, so that they go on meaning the same object, and
 // running jobs are not disturbed: they know relations by number.
 func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterAction) (catalog.Object, error) {
-	if _, ok := o.(*catalog.Schema); ok {
-		return nil, pgerr.Unsupported("renaming a schema", "Create a new schema and move the objects with ALTER … SET SCHEMA.")
+	if schema, ok := o.(*catalog.Schema); ok {
+		return nil, s.renameSchema(ctx, schema, a.NewName)
 	}
 	snap := s.snapshot()
 	n := catalog.Clone(o)
@@ -217,16 +217,7 @@ func (e *Engine) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, err
 // renameJob commits the renaming of a job's object together with the rows of the
 // error tables that name it, and the job takes the new name. Its graph is at rest.
 func (e *Engine) renameJob(j *job, o catalog.Object, changes []catalog.Change) error {
-	c := &state.Commit{}
-	name := jobName(o)
-	if err := e.moveErrors(c, j.errors, j.name(), name); err != nil {
-		return err
-	}
-	if err := e.changeCatalog(c, changes...); err != nil {
-		return err
-	}
-	j.label.Store(&name)
-	return nil
+	return e.renameJobs(map[*job]string{j: jobName(o)}, changes)
 }
 
 func (e *Engine) jobOf(oid uint32) *job {

@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
+	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/state"
+)
+
+// renameSchema gives a schema another name. What is in it, and every stored text
+// that names it, follows in the same commit; settings of search_path keep the old
+// name.
+func (s *Session) renameSchema(ctx context.Context, o *catalog.Schema, name string) error {
+	snap := s.snapshot()
+	switch {
+	case strings.HasPrefix(name, "pg_"):
+		return pgerr.New(pgerr.ReservedName, "unacceptable schema name \"%s\"", name).
+			WithDetail("The prefix \"pg_\" is reserved for system schemas.")
+	case snap.Schema(name) != nil:
+		return pgerr.New(pgerr.DuplicateSchema, "schema \"%s\" already exists", name)
+	}
+	n := catalog.Clone(o)
+	n.Header().Name = name
+	changes, err := intoSchema(snap, o.Name, name)
+	if err != nil {
+		return err
+	}
+	changes = append([]catalog.Change{{Replace: n}}, changes...)
+	if err := s.eng.unmoved(snap, changes); err != nil {
+		return err
+	}
+	s.eng.merging.Lock() // so that jobs stay in their graphs
+	defer s.eng.merging.Unlock()
+	jobs := map[*job]string{}
+	var graphs []*graph
+	for _, c := range changes {
+		j := s.eng.jobOf(c.Replace.Header().OID)
+		if j == nil || j.name() == jobName(c.Replace) {
+			continue
+		}
+		jobs[j] = jobName(c.Replace)
+		if g := j.graph(); g != nil && !slices.Contains(graphs, g) {
+			graphs = append(graphs, g)
+		}
+	}
+	return allAtRest(ctx, graphs, func() error { return s.eng.renameJobs(jobs, changes) })
+}
+
+// intoSchema returns the changes that a schema's new name makes to all other objects.
+func intoSchema(snap *catalog.Snapshot, was, name string) (changes []catalog.Change, err error) {
+	snap.Objects(func(o catalog.Object) {
+		if err != nil || snap.Builtin(o.Header().OID) || o.Kind() == catalog.KindRole || o.Kind() == catalog.KindDatabase || o.Kind() == catalog.KindSchema {
+			return
+		}
+		c, moved := catalog.Clone(o), false
+		if h := c.Header(); h.Schema == was {
+			h.Schema, moved = name, true
+			redefine(c, func(st sql.Stmt) {
+				setName(st, sql.Name{Schema: name, Name: h.Name})
+				if ct, ok := st.(*sql.CreateTable); ok {
+					tableInSchema(ct, was, name)
+				}
+			})
+		}
+		m := mover{was: was, name: name}
+		m.move(c)
+		if err = m.err; m.moved || moved {
+			changes = append(changes, catalog.Change{Replace: c})
+		}
+	})
+	if err != nil {
+		return nil, pgerr.Unsupported("renaming this schema", "An object names it in a way that cannot be rewritten: "+err.Error())
+	}
+	return changes, nil
+}
+
+// tableInSchema rewrites what the definition of a table says of a schema.
+func tableInSchema(st *sql.CreateTable, was, name string) {
+	expr := func(e sql.Expr) {
+		if e != nil {
+			planner.InSchema(e, was, name)
+		}
+	}
+	constraints := func(cs []sql.Constraint) {
+		for i := range cs {
+			expr(cs[i].Check)
+			if cs[i].RefTable.Schema == was {
+				cs[i].RefTable.Schema = name
+			}
+		}
+	}
+	for i := range st.Columns {
+		c := &st.Columns[i]
+		if c.Type != nil && c.Type.Schema == was {
+			c.Type.Schema = name
+		}
+		expr(c.Default)
+		expr(c.Generated)
+		constraints(c.Checks)
+		constraints(c.References)
+	}
+	constraints(st.Constraints)
+}
+
+// mover rewrites what one object says of a schema.
+type mover struct {
+	was, name string
+	moved     bool
+	err       error
+}
+
+// move rewrites o, a clone, in place.
+func (m *mover) move(o catalog.Object) {
+	if query, text, _ := storedQuery(o); query != nil {
+		if m.text(query, planner.QueryInSchema) {
+			*text = ""
+			redefine(o, func(st sql.Stmt) {
+				if sink, ok := st.(*sql.CreateSink); ok && sink.From != nil && sink.From.Schema == m.was {
+					sink.From.Schema = m.name
+				} else if !ok || sink.From == nil {
+					setQuery(st, *query, sql.Name{})
+				}
+			})
+		}
+	}
+	switch o := o.(type) {
+	case *catalog.Table:
+		m.columns(o.Columns)
+		o.Checks = slices.Clone(o.Checks)
+		for i := range o.Checks {
+			m.expr(&o.Checks[i].Expr)
+		}
+	case *catalog.Source:
+		m.columns(o.Columns)
+	case *catalog.View:
+		m.path(&o.SearchPath)
+	case *catalog.MatView:
+		m.path(&o.SearchPath)
+	case *catalog.Sink:
+		m.path(&o.SearchPath)
+	case *catalog.Function:
+		m.path(&o.SearchPath)
+		o.Params = slices.Clone(o.Params)
+		for i := range o.Params {
+			m.expr(&o.Params[i].Column.Default)
+		}
+	case *catalog.Index:
+		m.expr(&o.Where)
+		o.Keys = slices.Clone(o.Keys)
+		for i := range o.Keys {
+			m.expr(&o.Keys[i].Expr)
+		}
+	case *catalog.Type:
+		for i := range o.Checks {
+			m.expr(&o.Checks[i].Expr)
+		}
+		if o.Domain != nil {
+			m.expr(&o.Domain.Default)
+		}
+	}
+}
+
+func (m *mover) columns(cs []catalog.Column) {
+	for i := range cs {
+		m.expr(&cs[i].Default)
+		m.expr(&cs[i].Generated)
+	}
+}
+
+func (m *mover) expr(text *string) { m.text(text, planner.ExprInSchema) }
+
+// text rewrites a stored text and reports whether that has changed it.
+func (m *mover) text(text *string, rewrite func(text, was, name string) (string, error)) bool {
+	if *text == "" || !strings.Contains(*text, m.was) {
+		return false
+	}
+	t, err := rewrite(*text, m.was, m.name)
+	if err != nil {
+		m.err = err
+		return false
+	}
+	if t == *text {
+		return false
+	}
+	*text, m.moved = t, true
+	return true
+}
+
+// path puts the new name into a path that names were looked up by.
+func (m *mover) path(p *[]string) {
+	if i := slices.Index(*p, m.was); i >= 0 {
+		*p = slices.Clone(*p)
+		(*p)[i], m.moved = m.name, true
+	}
+}
+
+// allAtRest runs f with all graphs at rest at the same time.
+func allAtRest(ctx context.Context, graphs []*graph, f func() error) error {
+	if len(graphs) == 0 {
+		return f()
+	}
+	return graphs[0].atRest(ctx, func() error { return allAtRest(ctx, graphs[1:], f) })
+}
+
+// renameJobs commits changes that give jobs other names, together with the rows of
+// the error tables that name them. Their graphs are at rest.
+func (e *Engine) renameJobs(jobs map[*job]string, changes []catalog.Change) error {
+	c := &state.Commit{}
+	for j, name := range jobs {
+		if err := e.moveErrors(c, j.errors, j.name(), name); err != nil {
+			return err
+		}
+	}
+	if err := e.changeCatalog(c, changes...); err != nil {
+		return err
+	}
+	for j, name := range jobs {
+		j.label.Store(&name)
+	}
+	return nil
+}
