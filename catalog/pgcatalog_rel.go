@@ -267,7 +267,7 @@ func namespaceOID(s *Snapshot, name string) uint32 {
 
 func relationDefs() []def {
 	return []def{
-		{"pg_catalog.pg_class", "oid relname relnamespace relowner relam relfilenode reltuples relhasindex relpersistence relkind " +
+		{"pg_catalog.pg_class", "oid relname relnamespace reltype relowner relam relfilenode reltuples relhasindex relpersistence relkind " +
 			"relnatts relchecks relhasrules relhastriggers relispopulated relreplident relacl", fillClass},
 		{"pg_catalog.pg_attribute", "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval " +
 			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation attacl", fillAttribute},
@@ -306,16 +306,26 @@ func fillClass(c *Context, r *rows) {
 		if t, ok := x.obj.(*Table); ok {
 			checks = len(t.Checks)
 		}
-		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), x.Owner, am, x.OID, tuples(stats, x.OID),
+		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), rowTypeOID(x.obj), x.Owner, am, x.OID, tuples(stats, x.OID),
 			indexed[x.OID], persistence(x.Schema), x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident, aclOf(s, x.ACL))
 	}
 	for _, t := range composites(s) {
-		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), t.Owner, 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n", nil)
+		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), t.OID, t.Owner, 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n", nil)
 	}
 	for _, x := range ix {
-		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), x.table.Owner, amBtree, x.oid,
+		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), 0, x.table.Owner, amBtree, x.oid,
 			tuples(stats, x.table.OID), false, persistence(x.table.Schema), "i", len(x.keys)+len(x.include), 0, false, false, true, "n", nil)
 	}
+}
+
+// rowTypeOID is reltype: 0 where rows have no type.
+func rowTypeOID(o Object) uint32 {
+	if r, ok := o.(Relation); ok {
+		if t, ok := RowType(r); ok {
+			return t.OID()
+		}
+	}
+	return 0
 }
 
 // persistence is relpersistence.
