@@ -34,6 +34,9 @@ func (s *Session) renameSchema(ctx context.Context, o *catalog.Schema, name stri
 	if err := s.eng.unmoved(snap, changes); err != nil {
 		return err
 	}
+	if s.tx.ddl != nil {
+		return s.changeCatalog(changes...)
+	}
 	s.eng.merging.Lock() // so that jobs stay in their graphs
 	defer s.eng.merging.Unlock()
 	jobs := map[*job]string{}
