@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -11,10 +12,10 @@ import (
 )
 
 // cascadeNotice tells which objects went that the statement did not name.
-func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool, also []string) {
+func (s *Session) cascadeNotice(snap *catalog.Snapshot, order []catalog.Object, named map[uint32]bool, also []string) {
 	for _, o := range order {
 		if !named[o.Header().OID] && !partOf(o, order) {
-			also = append(also, catalog.Described(o))
+			also = append(also, s.described(snap, o))
 		}
 	}
 	switch len(also) {
@@ -22,8 +23,19 @@ func (s *Session) cascadeNotice(order []catalog.Object, named map[uint32]bool, a
 	case 1:
 		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %s", also[0]))
 	default:
-		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(also)))
+		s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "drop cascades to %d other objects", len(also)).
+			WithDetail("drop cascades to %s", strings.Join(also, "\ndrop cascades to ")))
 	}
+}
+
+// described is an object as messages name it: with its schema, if it would not be found
+// without.
+func (s *Session) described(snap *catalog.Snapshot, o catalog.Object) string {
+	h := o.Header()
+	if o.Kind().Relation() && snap.Lookup("", h.Name, s.expr.SearchPath) != o {
+		return o.Kind().String() + " " + sql.QuoteIdent(h.Schema) + "." + sql.QuoteIdent(h.Name)
+	}
+	return catalog.Described(o)
 }
 
 // dropTypedColumns drops the columns of tables whose types go with the objects, and

@@ -101,7 +101,7 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 		return err
 	}
 	if cascade {
-		s.cascadeNotice(order, named, also)
+		s.cascadeNotice(snap, order, named, also)
 	}
 	return nil
 }
