@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -44,6 +45,9 @@ type savepoint struct {
 	// notes and listens are how many there were.
 	notes, listens int
 	modes          modes
+	// What SET CONSTRAINTS had said, and the checks that were still to be made.
+	deferAll            *bool
+	deferred, postponed map[uint32]bool
 }
 
 // savedWrite is how far the write of a table was.
@@ -258,7 +262,8 @@ func (s *Session) needBlock(what string) error {
 }
 
 func (s *Session) setSavepoint(name string) {
-	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), modes: s.tx.modes}
+	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), modes: s.tx.modes,
+		deferAll: s.tx.deferAll, deferred: maps.Clone(s.tx.deferred), postponed: maps.Clone(s.tx.postponed)}
 	for _, w := range s.tx.writes {
 		sp.writes = append(sp.writes, savedWrite{w, w.rows.Rows, w.revision})
 	}
@@ -292,5 +297,12 @@ func (s *Session) rollbackTo(name string) error {
 		s.tx.writes = append(s.tx.writes, w)
 	}
 	s.tx.failed, s.tx.modes = false, sp.modes
+	s.tx.deferAll, s.tx.deferred = sp.deferAll, maps.Clone(sp.deferred)
+	for oid := range sp.postponed { // what has been checked since is to be checked again
+		if s.tx.postponed == nil {
+			s.tx.postponed = map[uint32]bool{}
+		}
+		s.tx.postponed[oid] = true
+	}
 	return nil
 }
