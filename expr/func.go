@@ -40,6 +40,7 @@ type Func struct {
 	NotStrict  bool // the kernel sees NULLs itself
 	MayFail    bool // a row may raise an error
 	Clock      bool // reads the time of the transaction
+	Catalog    bool // reads the catalog or the server's state, which views do not follow
 	Domain     bool // of DomainFunc, a cast to a domain
 	// Pattern, when not nil, is all that can fail: a constant last argument that it
 	// accepts makes the call safe.

@@ -80,7 +80,7 @@ func privilegeFuncs() []*Func {
 			for _, object := range ts(tText, tOid) {
 				n := len(role)
 				args := append(append(ts(), role...), object, tText)
-				out = append(out, stable(fn("has_"+what+"_privilege", args, tBool, func(r *row) error {
+				out = append(out, readsCatalog(fn("has_"+what+"_privilege", args, tBool, func(r *row) error {
 					var who Ref
 					if n > 0 {
 						who = r.ref(0)
@@ -96,7 +96,7 @@ func privilegeFuncs() []*Func {
 			for _, column := range ts(tText, types.TInt2) {
 				n := len(role)
 				args := append(append(ts(), role...), object, column, tText)
-				out = append(out, stable(fn("has_column_privilege", args, tBool, func(r *row) error {
+				out = append(out, readsCatalog(fn("has_column_privilege", args, tBool, func(r *row) error {
 					var who Ref
 					if n > 0 {
 						who = r.ref(0)
@@ -111,7 +111,7 @@ func privilegeFuncs() []*Func {
 		for _, role := range ts(tName, tOid) {
 			n := len(member)
 			args := append(append(ts(), member...), role, tText)
-			out = append(out, stable(fn("pg_has_role", args, tBool, func(r *row) error {
+			out = append(out, readsCatalog(fn("pg_has_role", args, tBool, func(r *row) error {
 				var who Ref
 				if n > 0 {
 					who = r.ref(0)
@@ -125,8 +125,8 @@ func privilegeFuncs() []*Func {
 		stable(safe(fn("has_parameter_privilege", ts(tText, tText), tBool, func(r *row) error { return r.putBool(true) }))),
 		stable(safe(fn("has_parameter_privilege", ts(tName, tText, tText), tBool, func(r *row) error { return r.putBool(true) }))),
 		stable(safe(fn("has_parameter_privilege", ts(tOid, tText, tText), tBool, func(r *row) error { return r.putBool(true) }))),
-		stable(safe(fn("pg_get_userbyid", ts(tOid), tName, func(r *row) error { return r.putS(accessOf(r.c).RoleName(uint32(r.i8(0)))) }))),
-		stable(fn("acldefault", ts(types.TChar, tOid), types.ArrayOf(types.Text), func(r *row) error {
+		readsCatalog(safe(fn("pg_get_userbyid", ts(tOid), tName, func(r *row) error { return r.putS(accessOf(r.c).RoleName(uint32(r.i8(0)))) }))),
+		readsCatalog(fn("acldefault", ts(types.TChar, tOid), types.ArrayOf(types.Text), func(r *row) error {
 			items, err := accessOf(r.c).ACLDefault(r.s(0), uint32(r.i8(1)))
 			if err != nil {
 				return err

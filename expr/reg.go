@@ -39,7 +39,7 @@ func toRegFuncs() []*Func {
 		"to_regprocedure": types.Regprocedure, "to_regoper": types.Regoper, "to_regoperator": types.Regoperator,
 		"to_regnamespace": types.Regnamespace, "to_regrole": types.Regrole, "to_regcollation": types.Regcollation} {
 		t := types.T{ID: id, Mod: -1}
-		out = append(out, stable(fn(name, ts(tText), t, func(r *row) error {
+		out = append(out, readsCatalog(fn(name, ts(tText), t, func(r *row) error {
 			opt := r.c.options()
 			if opt.Resolve == nil {
 				return r.null()

@@ -81,13 +81,19 @@ func lockFuncs() []*Func {
 
 // withCatalog makes a function that is NULL without a catalog.
 func withCatalog(name string, args []types.T, ret types.T, f func(r *row, c CatalogInfo) error) *Func {
-	return stable(fn(name, args, ret, func(r *row) error {
+	return readsCatalog(fn(name, args, ret, func(r *row) error {
 		c := r.c.session().Catalog
 		if c == nil {
 			return r.null()
 		}
 		return f(r, c)
 	}))
+}
+
+// readsCatalog marks a function whose answer changes with the catalog.
+func readsCatalog(f *Func) *Func {
+	f.Catalog = true
+	return stable(f)
 }
 
 // found ends with a text, or NULL.

@@ -23,7 +23,7 @@ type ServerInfo interface {
 
 // withServer makes a function that is NULL without a server.
 func withServer(name string, args []types.T, ret types.T, f func(r *row, s ServerInfo) error) *Func {
-	return stable(fn(name, args, ret, func(r *row) error {
+	return readsCatalog(fn(name, args, ret, func(r *row) error {
 		s := r.c.session().Server
 		if s == nil {
 			return r.null()

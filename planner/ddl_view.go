@@ -60,6 +60,7 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 // and checks that its query can be kept up to date. Settings are the caller's.
 func (p *Planner) BindCreateMaterializedView(s *sql.CreateMaterializedView) (*catalog.MatView, error) {
 	b := p.newBinder(true)
+	b.maintained = true
 	if s.EmitOnWindowClose {
 		return nil, b.unsupported(s, "EMIT ON WINDOW CLOSE", "Leave it out: the view then has a result for open windows too.")
 	}
@@ -122,6 +123,7 @@ func (p *Planner) PlanSink(s *catalog.Sink) (*Stream, error) {
 // is the query's key, or nil where its output only appends.
 func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
 	b := p.newBinder(true)
+	b.maintained = true
 	h, err := b.head(s.Name)
 	if err != nil {
 		return nil, err

@@ -170,13 +170,20 @@ func (b *binder) checkAggDistinct(item *aggItem, e *sql.FuncCall) error {
 	for i, o := range item.order {
 		found := false
 		for _, a := range item.args {
-			found = found || exprKey(a) == exprKey(o.e) || exprKey(stripCast(a)) == exprKey(o.e)
+			found = found || exprKey(a) == exprKey(o.e) || exprKey(stripCast(a)) == exprKey(o.e) || bothNull(a, o.e)
 		}
 		if !found && !e.WithinGroup {
 			return b.errAt(leftmost(e.OrderBy[i].Expr), pgerr.InvalidColumnReference, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
 		}
 	}
 	return nil
+}
+
+// bothNull reports whether both are NULL, whose type the call may have made another.
+func bothNull(a, b expr.Expr) bool {
+	x, ok := a.(*expr.Const)
+	y, also := b.(*expr.Const)
+	return ok && also && x.Val == nil && y.Val == nil
 }
 
 func stripCast(e expr.Expr) expr.Expr {

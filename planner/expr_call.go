@@ -109,6 +109,9 @@ func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Exp
 		}
 		return nil, expr.NotRow(f.Name)
 	}
+	if f.Catalog && b.maintained {
+		return nil, b.unsupported(at, f.Name+"(), which reads the catalog, in a materialized view or sink", "Call it in the query that reads the view.")
+	}
 	args, err := b.coerceArgs(f.ParamTypes(typesOf(args)), args, at)
 	if err != nil {
 		return nil, err

@@ -155,21 +155,22 @@ const (
 // binder holds the state of binding one statement. A view's query is bound by a
 // binder of its own text that shares params and deps.
 type binder struct {
-	p      *Planner
-	text   string
-	chars  charPlace // of the text, asked for last
-	stream bool
-	params *paramSet
-	colAt  map[*expr.Col]colRef
-	litAt  map[*expr.Const]int // places of untyped literals
-	outAt  map[*expr.Outer]int
-	deps   map[uint32]bool
-	path   []string // overrides the session's search path inside views
-	nodes  int
-	depth  int
-	views  int
-	with   []*Mutation // the data-modifying statements of WITH, in order
-	given  uint32      // number of plan.RelGiven relations
+	p          *Planner
+	text       string
+	chars      charPlace // of the text, asked for last
+	stream     bool
+	maintained bool // the query of a materialized view or sink, not of a view
+	params     *paramSet
+	colAt      map[*expr.Col]colRef
+	litAt      map[*expr.Const]int // places of untyped literals
+	outAt      map[*expr.Outer]int
+	deps       map[uint32]bool
+	path       []string // overrides the session's search path inside views
+	nodes      int
+	depth      int
+	views      int
+	with       []*Mutation // the data-modifying statements of WITH, in order
+	given      uint32      // number of plan.RelGiven relations
 	// needWitness: the row of an item was asked for that an outer join can leave
 	// out; witness: outer joins are to have columns that tell (expr_row.go).
 	needWitness, witness bool

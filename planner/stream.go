@@ -39,6 +39,7 @@ type Stream struct {
 // PlanStream plans a query as a dataflow that keeps its result up to date.
 func (p *Planner) PlanStream(q *sql.Select, t Target) (*Stream, error) {
 	b := p.newBinder(true)
+	b.maintained = true
 	n, cols, err := b.rootQuery(q)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,8 @@ type Options struct {
 	TestDir       string // value of $__TEST_DIR__
 	Database      string // value of $__DATABASE__
 	MaxFailures   int    // stop after so many failures; 0 means 5
+	// AfterQuery, when set, is called after each query with the rows it was to return.
+	AfterQuery func(ctx context.Context, s *session, rec *Record, sql string, columns int, want []string)
 }
 
 // Failure is a record whose outcome was not the expected one.
@@ -172,7 +174,11 @@ func (r *runner) try(ctx context.Context, rec *Record) string {
 		}
 		return ""
 	}
-	return r.checkRows(rec, res)
+	text := r.checkRows(rec, res)
+	if text == "" && r.opts.AfterQuery != nil {
+		r.opts.AfterQuery(ctx, r.session(rec.Connection), rec, sql, res.columns, resultLines(res.rows, SortRows))
+	}
+	return text
 }
 
 func (r *runner) session(name string) *session {

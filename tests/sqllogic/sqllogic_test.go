@@ -80,6 +80,12 @@ func TestSQLLogic(t *testing.T) {
 				runOnStreamDB(t, bin, path, m, red)
 			})
 		}
+		if red[path] == "" {
+			t.Run(path+"/as-views", func(t *testing.T) {
+				t.Parallel()
+				runAsViews(t, bin, path)
+			})
+		}
 	}
 	for path := range red {
 		if _, err := os.Stat(filepath.Join("cases", path)); err != nil {
