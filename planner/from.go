@@ -181,7 +181,7 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	need := b.need(h.OID, privs)
 	n := scanOf(rel)
 	n.Pos = b.at(te)
-	if n.Kind == plan.RelVirtual && b.stream {
+	if n.Kind == plan.RelVirtual && b.maintained {
 		return nil, b.unsupported(te, "a catalog table in a materialized view or sink", "Its changes are not tracked.")
 	}
 	it, err := b.alias(te.Alias, h.Name, n.Out, te)
