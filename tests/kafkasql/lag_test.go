@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/streamdb/streamdb/tests/serverproc"
 )
 
 const splits = `SELECT job, split, next_offset, committed_offset, end_offset, lag, status FROM streamdb_catalog.source_splits`
@@ -85,12 +87,11 @@ func TestNewPartition(t *testing.T) {
 // While the brokers are away, sources and sinks say so, since when and why; when
 // they are back, both go on.
 func TestBrokersAway(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := serverproc.FreeAddr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
+	_, port, _ := net.SplitHostPort(addr)
 	n, _ := strconv.Atoi(port)
 	same := []kfake.Opt{kfake.Ports(n), kfake.DataDir(t.TempDir())}
 	w := newWorld(t, same...)

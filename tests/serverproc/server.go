@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -180,16 +179,6 @@ func (s *Server) watch(out io.Reader, ready chan struct{}) {
 		}
 		fmt.Fprintln(s.log, line)
 	}
-}
-
-// FreeAddr returns a loopback address whose port was free a moment ago.
-func FreeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	addr := l.Addr().String()
-	return addr, l.Close()
 }
 
 // tail is a writer that remembers the last part of what it was given.
