@@ -11,6 +11,9 @@
 // TestPrivileges runs privileges.sql, statements of every kind as roles that may and
 // may not run them, and privileges_own.txt, those that PostgreSQL does not have.
 //
+// TestRegress compares what psql prints for PostgreSQL's own regression scripts,
+// at the path that STREAMDB_PG_REGRESS names, and reports.
+//
 // Differences that are meant are listed in this package, each with its reason;
 // everything else is a failure. PARITY_SEED makes other statements,
 // PARITY_ROUNDS more of them, and PARITY_ONLY only those of functions whose
