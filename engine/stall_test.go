@@ -9,7 +9,7 @@ import (
 // from its last committed epoch.
 func TestLostBarrierEndsTheEpoch(t *testing.T) {
 	e := open(t, config(t.TempDir()))
-	e.stallCheck = 20 * time.Millisecond
+	e.stallCheck = 200 * time.Millisecond
 	c := connect(t, e)
 	c.exec("CREATE TABLE t (k int PRIMARY KEY, a int)")
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n, sum(a) AS s FROM t")
