@@ -101,22 +101,18 @@ func (a *alteration) commit(g *graph, next *catalog.Snapshot, changes []catalog.
 	if err := a.readRows(next, c); err != nil {
 		return err
 	}
-	for oid := range a.dropped {
-		e.detach(oid)
+	ends := append(sortedKeys(a.dropped), oidsOf(a.gone)...)
+	for _, oid := range ends {
 		e.dropStorage(c, oid)
 	}
-	for _, o := range a.gone {
-		e.detach(o.Header().OID)
-		e.dropStorage(c, o.Header().OID)
+	change := func() error { return e.changeCatalog(c, changes...) }
+	if a.reshaped {
+		change = func() error { return e.swap(func() error { return e.changeCatalog(c, changes...) }) }
 	}
-	if !a.reshaped {
-		if err := e.changeCatalog(c, changes...); err != nil {
-			return err
-		}
-	} else {
-		if err := e.swap(func() error { return e.changeCatalog(c, changes...) }); err != nil {
-			return err
-		}
+	if err := e.retire(ends, change); err != nil {
+		return err
+	}
+	if a.reshaped {
 		g.purge()
 		g.rebuild() // the jobs read and store the rows in their new shape
 	}

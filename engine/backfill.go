@@ -150,9 +150,8 @@ const replayRounds = 10
 
 // attach starts the job on the graph of what it reads and returns when it is up
 // to date and part of it, or when ctx ends.
-func (e *Engine) attach(ctx context.Context, j *job) error {
-	b := e.newBackfill(j, j.rels[0])
-	e.setGraph(j.id, b.own)
+func (e *Engine) attach(ctx context.Context, j *job, own *graph) error {
+	b := newBackfill(j, own, j.rels[0])
 	defer context.AfterFunc(ctx, func() { j.end(canceled(ctx)); j.halt() })()
 	defer b.stopRecording()
 	defer b.release()
@@ -166,14 +165,10 @@ func (e *Engine) attach(ctx context.Context, j *job) error {
 	return err
 }
 
-// newBackfill gives a job a graph of its own. The graph that it is to join is that
+// newBackfill is for a job in a graph of its own. The graph that it is to join is that
 // of anchor.
-func (e *Engine) newBackfill(j *job, anchor uint32) *backfill {
-	b := &backfill{job: j, anchor: anchor, caps: map[uint32]*capture{}, feeds: map[uint32][]*feedEdge{}}
-	b.own = e.newGraph()
-	b.own.building = true
-	b.own.jobs[j.id] = j
-	return b
+func newBackfill(j *job, own *graph, anchor uint32) *backfill {
+	return &backfill{job: j, own: own, anchor: anchor, caps: map[uint32]*capture{}, feeds: map[uint32][]*feedEdge{}}
 }
 
 // catchUp starts the job and returns when it is nearly up to date with the
@@ -378,6 +373,8 @@ func (b *backfill) join(up *graph) error {
 	}
 	b.closeFeeds()
 	up.connect(b.job)
+	b.own.commitMu.Lock() // see retirement.hold
+	defer b.own.commitMu.Unlock()
 	up.jobs[b.job.id] = b.job
 	b.job.eng.moveGraph(b.job.id, b.own, up)
 	return nil

@@ -15,7 +15,7 @@ import (
 // together with its rows, in one commit:
 //
 //   - all of the catalog's entries;
-//   - what is stored for objects that go, which stop first;
+//   - what is stored for objects that go, which end with it;
 //   - the rows of tables whose columns change, and of all their indexes;
 //   - the rows of indexes that come, on new tables and on others;
 //   - the rows written to tables, as an epoch of their graph if there was one before.
@@ -207,7 +207,9 @@ func (c *catalogCommit) withoutGraph() error {
 	}
 	c.remove()
 	c.extra.Epoch = c.e.nextEpoch()
-	return c.publish(func() error { return c.e.commit(c.extra) })
+	return c.e.retire(oidsOf(c.gone), func() error {
+		return c.publish(func() error { return c.e.commit(c.extra) })
+	})
 }
 
 // publish makes the catalog current in one step with a commit.
@@ -248,12 +250,21 @@ func (c *catalogCommit) turn(g *graph) (err error) {
 		return err
 	}
 	c.remove()
-	t := &turn{extra: c.extra, around: c.publish, rules: by}
+	ends := c.e.newRetirement(oidsOf(c.gone))
+	left := g.leave(ends.oids)
+	t := &turn{extra: c.extra, rules: by, around: func(commit func() error) error {
+		return ends.run(g, func() error { return c.publish(commit) })
+	}}
 	if len(c.write.tables) > 0 {
 		t.write = c.write
 	}
-	if err := g.takeTurn(t); err != nil {
+	err = g.takeTurn(t)
+	if err != nil {
+		g.comeBack(left)
 		g.fallBack()
+	}
+	ends.end(err)
+	if err != nil {
 		return err
 	}
 	g.purge()
@@ -375,12 +386,11 @@ func (c *catalogCommit) buildTable(r *run, t *catalog.Table, ixs []*catalog.Inde
 	})
 }
 
-// remove stops what goes, and adds to the commit the end of what is stored for it, and
-// what else it says besides rows.
+// remove adds to the commit the end of what is stored for what goes, and what else it
+// says besides rows.
 func (c *catalogCommit) remove() {
 	e := c.e
 	for _, o := range c.gone {
-		e.detach(o.Header().OID)
 		e.dropStorage(c.extra, o.Header().OID)
 	}
 	for oid, q := range c.s.tx.ddl.seqs {

@@ -75,9 +75,7 @@ func (e *Engine) addPending(os []catalog.Object) []*job {
 		}
 		j.fresh = true
 		j.creating.Store(true)
-		e.mu.Lock()
-		e.jobs[j.id] = j
-		e.mu.Unlock()
+		e.register(j)
 		js = append(js, j)
 	}
 	return js
@@ -120,13 +118,15 @@ func (e *Engine) settlePending(j *job, err error) error {
 		}
 		return nil
 	}
-	e.detach(j.id)
-	c := &state.Commit{Epoch: e.nextEpoch()}
-	e.dropStore(c, j.store)
-	c.Meta = append(c.Meta, state.KV{Key: pendingKey(j.id)}, state.KV{Key: failedKey(j.store), Val: []byte(pgerr.From(err).Msg)})
-	if lost := e.commit(c); lost != nil {
-		e.log.Error("that a job has failed was not recorded", "job", j.name(), "err", lost)
-	}
+	_ = e.retire([]uint32{j.id}, func() error {
+		c := &state.Commit{Epoch: e.nextEpoch()}
+		e.dropStore(c, j.store)
+		c.Meta = append(c.Meta, state.KV{Key: pendingKey(j.id)}, state.KV{Key: failedKey(j.store), Val: []byte(pgerr.From(err).Msg)})
+		if lost := e.commit(c); lost != nil {
+			e.log.Error("that a job has failed was not recorded", "job", j.name(), "err", lost)
+		}
+		return nil // it has failed in any case
+	})
 	b := e.brokenJob(o, err)
 	b.recorded, b.rels = true, j.rels
 	if lost := e.placeBroken(b); lost != nil {

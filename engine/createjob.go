@@ -34,9 +34,7 @@ func (e *Engine) createJob(ctx context.Context, o catalog.Object) error {
 		j.cancel()
 		return err
 	}
-	e.mu.Lock()
-	e.jobs[oid] = j
-	e.mu.Unlock()
+	e.register(j)
 	e.ddl.Unlock()
 	err = e.startJob(ctx, j)
 	e.ddl.Lock()
@@ -68,13 +66,14 @@ func (e *Engine) undoCreation(oid uint32) {
 	}
 	c := &state.Commit{}
 	var changes []catalog.Change
-	for _, o := range e.cat.Current().DropOrder(oid) {
-		e.detach(o.Header().OID)
+	order := e.cat.Current().DropOrder(oid)
+	for _, o := range order {
 		e.dropStorage(c, o.Header().OID)
 		changes = append(changes, catalog.Change{Drop: o.Header().OID})
 	}
-	if err := e.changeCatalog(c, changes...); err != nil {
+	if err := e.retire(oidsOf(order), func() error { return e.changeCatalog(c, changes...) }); err != nil {
 		e.log.Error("could not undo a failed creation; DROP or the next start does", "oid", oid, "err", err)
+		_ = e.retire(oidsOf(order), func() error { return nil })
 		if o := e.cat.Current().ByOID(oid); o != nil {
 			j := e.brokenJob(o, err)
 			j.creating.Store(true) // incomplete, so not to be read
@@ -98,19 +97,35 @@ func (e *Engine) readable(rels ...uint32) error {
 	return nil
 }
 
-// startJob brings a new job up: alone when it reads only sources, else by
+// register makes a new job known, in a graph of its own. Engine.ddl is held.
+func (e *Engine) register(j *job) {
+	g := e.buildingGraph(j)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.jobs[j.id], e.graphOf[j.id] = j, g
+}
+
+// buildingGraph is the graph of a job that is being created.
+func (e *Engine) buildingGraph(j *job) *graph {
+	g := e.newGraph()
+	g.building = true
+	g.jobs[j.id] = j
+	return g
+}
+
+// startJob brings a registered job up: alone when it reads only sources, else by
 // catching up with the graph of what it reads.
 func (e *Engine) startJob(ctx context.Context, j *job) error {
+	g := e.lookupGraph(j.id)
+	if g == nil {
+		return relationGone(j.id)
+	}
 	if len(j.rels) > 0 {
 		if _, err := e.graphFor(ctx, j.rels); err != nil {
 			return err
 		}
-		return e.attach(ctx, j)
+		return e.attach(ctx, j, g)
 	}
-	g := e.newGraph()
-	g.building = true
-	g.jobs[j.id] = j
-	e.setGraph(j.id, g)
 	defer context.AfterFunc(ctx, func() { j.end(canceled(ctx)); j.halt() })()
 	if err := j.connectSources(); err != nil {
 		return err
@@ -128,52 +143,6 @@ func (e *Engine) startJob(ctx context.Context, j *job) error {
 	g.building = false
 	go g.run()
 	return nil
-}
-
-// detach ends what runs for an object that is being dropped. It waits for a
-// commit that is under way, never for what a job may be stuck in.
-func (e *Engine) detach(oid uint32) {
-	e.mu.Lock()
-	j := e.jobs[oid]
-	if j != nil {
-		j.gone.Store(true)
-	}
-	r := e.replacing[oid]
-	g := e.graphOf[oid]
-	delete(e.jobs, oid)
-	delete(e.sources, oid)
-	delete(e.graphOf, oid)
-	alone := g != nil
-	for _, h := range e.graphOf {
-		alone = alone && h != g
-	}
-	e.mu.Unlock()
-	if r != nil {
-		r.job.end(pgerr.New(pgerr.QueryCanceled, "\"%s\" was dropped while it was being replaced", r.old.Name))
-		r.job.halt()
-	}
-	if j != nil {
-		j.end(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s was dropped", j.name()))
-		j.halt()
-	}
-	if g != nil {
-		if alone {
-			g.end()
-		}
-		g.poke()
-		g.kick()
-		g.commitMu.Lock()
-		g.commitMu.Unlock() //nolint:staticcheck // only waits
-	}
-	if j == nil {
-		return
-	}
-	if j.sink != nil {
-		j.sink.close()
-	}
-	if !j.await(haltWait) {
-		e.log.Warn("a task did not end and is left behind", "job", j.name())
-	}
 }
 
 // buildJob plans an object's query and makes its tasks. The same object gives

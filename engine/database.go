@@ -381,7 +381,6 @@ func (e *Engine) removeDatabase(db uint32) error {
 	c := &state.Commit{}
 	var changes []catalog.Change
 	for _, o := range gone {
-		e.detach(o.Header().OID)
 		e.dropStored(c, o.Header().OID)
 		changes = append(changes, catalog.Change{Drop: o.Header().OID})
 	}
@@ -391,7 +390,7 @@ func (e *Engine) removeDatabase(db uint32) error {
 		}
 	}
 	changes = append(changes, catalog.Change{Drop: db})
-	if err := e.changeCatalog(c, changes...); err != nil {
+	if err := e.retire(oidsOf(gone), func() error { return e.changeCatalog(c, changes...) }); err != nil {
 		return err
 	}
 	for _, o := range gone {

@@ -11,7 +11,7 @@ import (
 	"github.com/streamdb/streamdb/state"
 )
 
-// drop removes objects, dependents first, jobs stopped before their storage goes.
+// drop removes objects, dependents first.
 func (s *Session) drop(ctx context.Context, st *sql.Drop) error {
 	snap := s.snapshot()
 	var oids []uint32 // the contents of a schema before it
@@ -61,14 +61,15 @@ func (s *Session) drop(ctx context.Context, st *sql.Drop) error {
 		if err != nil {
 			return err
 		}
-		return s.dropObjects(s.snapshot(), oids, named, true, columns...)
+		return s.dropObjects(s.snapshot(), oids, named, true, nil, columns...)
 	}
-	return s.dropObjects(snap, oids, named, st.Cascade)
+	return s.dropObjects(snap, oids, named, st.Cascade, nil)
 }
 
 // dropObjects removes objects, and with cascade what depends on them. Those that
-// were named are not told of, also is what has gone with them before.
-func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[uint32]bool, cascade bool, also ...string) error {
+// were named are not told of, also is what has gone with them before. then, unless nil,
+// tells what else changes of the catalog without them, in the same step.
+func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[uint32]bool, cascade bool, then func(*catalog.Snapshot) []catalog.Change, also ...string) error {
 	order := snap.DropOrder(oids...)
 	if !cascade {
 		order = s.dropListed(snap, oids)
@@ -90,8 +91,12 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 		changes = append(changes, catalog.Change{Drop: o.Header().OID})
 	}
 	changes = append(changes, forgetDefaults(snap, order)...)
-	if _, _, err := snap.Apply(changes...); err != nil {
+	next, _, err := snap.Apply(changes...)
+	if err != nil {
 		return err
+	}
+	if then != nil {
+		changes = append(changes, then(next)...)
 	}
 	if s.tx.ddl != nil {
 		if err := s.changeCatalog(changes...); err != nil {
@@ -111,10 +116,9 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 func (e *Engine) dropNow(order []catalog.Object, changes []catalog.Change) error {
 	c := &state.Commit{}
 	for _, o := range order {
-		e.detach(o.Header().OID)
 		e.dropStorage(c, o.Header().OID)
 	}
-	if err := e.changeCatalog(c, changes...); err != nil {
+	if err := e.retire(oidsOf(order), func() error { return e.changeCatalog(c, changes...) }); err != nil {
 		return err
 	}
 	for _, o := range order {

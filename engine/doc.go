@@ -16,6 +16,9 @@
 // takes the graph back too, and its writes get the error. State is only loaded
 // into the plan that wrote it, which a fingerprint tells.
 //
+// What ends objects (DROP, ALTER, COMMIT) detaches their jobs only once that is
+// committed, so that a commit which fails leaves all as it was: see retirement.
+//
 // DROP, cancellation and Close never wait for a job that is stuck: they halt it,
 // which cuts it off the change streams at once, and a halted job's work of the
 // current epoch is not committed. They wait at most for a commit under way.

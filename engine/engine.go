@@ -215,7 +215,7 @@ func (e *Engine) Close() error {
 	var sinks sync.WaitGroup
 	for _, j := range js {
 		if j.sink != nil {
-			sinks.Go(j.sink.close)
+			sinks.Go(func() { j.sink.close() })
 		}
 	}
 	sinks.Wait()
@@ -390,6 +390,7 @@ func (e *Engine) mergeGraphs(a, b *graph) error {
 		b.resume()
 		return err
 	}
+	b.commitMu.Lock() // see retirement.hold
 	for id, j := range b.jobs {
 		a.jobs[id] = j
 		e.moveGraph(id, b, a)
@@ -398,6 +399,7 @@ func (e *Engine) mergeGraphs(a, b *graph) error {
 		a.tables[id] = t
 		e.moveGraph(id, b, a)
 	}
+	b.commitMu.Unlock()
 	for c, rel := range b.captures {
 		a.captures[c] = rel
 	}

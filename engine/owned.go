@@ -159,24 +159,24 @@ func (s *Session) dropOwned(st *sql.DropOwned) error {
 			}
 		}
 	}
-	if len(oids) > 0 {
-		if err := s.dropObjects(snap, s.withContents(snap, oids, st.Cascade), listed(oids), st.Cascade); err != nil {
-			return err
-		}
-		snap = s.snapshot()
-	}
-	var changes []catalog.Change
-	snap.Objects(func(o catalog.Object) {
-		n := o
-		for _, r := range roles {
-			if x := snap.Without(n, r.OID); x != nil {
-				n = x
+	revoked := func(snap *catalog.Snapshot) (changes []catalog.Change) {
+		snap.Objects(func(o catalog.Object) {
+			n := o
+			for _, r := range roles {
+				if x := snap.Without(n, r.OID); x != nil {
+					n = x
+				}
 			}
-		}
-		if n != o {
-			changes = append(changes, catalog.Change{Replace: n})
-		}
-	})
+			if n != o {
+				changes = append(changes, catalog.Change{Replace: n})
+			}
+		})
+		return changes
+	}
+	if len(oids) > 0 {
+		return s.dropObjects(snap, s.withContents(snap, oids, st.Cascade), listed(oids), st.Cascade, revoked)
+	}
+	changes := revoked(snap)
 	if len(changes) == 0 {
 		return nil
 	}

@@ -105,7 +105,7 @@ func (e *Engine) newReplacement(old, v *catalog.MatView) (*replacement, error) {
 		j.cancel()
 		return nil, err
 	}
-	r.catch = e.newBackfill(j, old.OID)
+	r.catch = newBackfill(j, e.buildingGraph(j), old.OID)
 	r.catch.fork = &fork{eng: e, old: old, view: v, job: j, label: r.label}
 	j.own.Store(r.catch.own)
 	e.mu.Lock()

@@ -26,21 +26,29 @@ type sinkJob struct {
 
 	mu        sync.Mutex
 	delivered types.Epoch
-	stop      context.CancelFunc
-	done      chan struct{}
+	stop      context.CancelFunc // nil: nothing was started, or it was closed
+	done      chan struct{}      // closed when what was started last has ended
 	contact   contact
 }
 
 func (e *Engine) newSinkJob(id uint32, name string, s connector.Sink) *sinkJob {
-	return &sinkJob{id: id, name: name, sink: s, log: e.store.SinkLog(id), eng: e, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &sinkJob{id: id, name: name, sink: s, log: e.store.SinkLog(id), eng: e, wake: make(chan struct{}, 1)}
 }
 
+// start starts the delivery, after the end of one that was closed.
 func (s *sinkJob) start() {
 	ctx, cancel := context.WithCancel(s.eng.ctx)
 	s.mu.Lock()
-	s.stop = cancel
+	before, done := s.done, make(chan struct{})
+	s.stop, s.done = cancel, done
 	s.mu.Unlock()
-	go s.run(ctx)
+	go func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		s.run(ctx)
+	}()
 }
 
 func (s *sinkJob) kick() {
@@ -52,7 +60,6 @@ func (s *sinkJob) kick() {
 
 // run opens the deliverer and delivers until it fails, over and over.
 func (s *sinkJob) run(ctx context.Context) {
-	defer close(s.done)
 	for n := 0; ctx.Err() == nil; n++ {
 		before := s.deliveredEpoch()
 		err := s.deliverAll(ctx)
@@ -164,19 +171,21 @@ func (s *sinkJob) deliveredEpoch() types.Epoch {
 	return s.delivered
 }
 
-// close ends the delivery. A deliverer that is stuck in its external system is
-// left behind; it delivers nothing more.
-func (s *sinkJob) close() {
+// close ends the delivery, and reports whether there was any. A deliverer that is
+// stuck in its external system is left behind; it delivers nothing more.
+func (s *sinkJob) close() bool {
 	s.mu.Lock()
-	stop := s.stop
+	stop, done := s.stop, s.done
+	s.stop = nil
 	s.mu.Unlock()
 	if stop == nil {
-		return
+		return false
 	}
 	stop()
 	select {
-	case <-s.done:
+	case <-done:
 	case <-time.After(haltWait):
 		s.eng.log.Warn("a sink's delivery did not end and is left behind", "sink", s.name)
 	}
+	return true
 }
