@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/charset"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -97,9 +98,7 @@ func copyFormat(os []sql.Option) (wire.CopyFormat, error) {
 			f.Header = o.Value == "" || (bad == nil && v == "on") || strings.EqualFold(o.Value, "match")
 			f.HeaderMatch = strings.EqualFold(o.Value, "match")
 		case "encoding":
-			if _, ok := encodingValue(o.Value); !ok {
-				err = pgerr.Unsupported("COPY encoding "+o.Value, "Send UTF8.")
-			}
+			f.Encoding, err = copyEncoding(o)
 		case "freeze":
 		default:
 			err = pgerr.Unsupported("COPY option "+o.Name, "The options are format, delimiter, quote, escape, null, header, encoding and freeze.")
@@ -109,6 +108,14 @@ func copyFormat(os []sql.Option) (wire.CopyFormat, error) {
 		}
 	}
 	return f, nil
+}
+
+// copyEncoding returns the name of the character set that an option gives.
+func copyEncoding(o sql.Option) (string, error) {
+	if charset.Find(o.Value) == nil {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "argument to option \"encoding\" must be a valid encoding name")
+	}
+	return encodingValue(o.Name, o.Value)
 }
 
 // mayCopyTo refuses COPY FROM without the right to insert into the columns; none

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/charset"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 )
@@ -83,43 +84,29 @@ func bytesLocale(name string) bool {
 // encodingUTF8 refuses every encoding but UTF-8, by name or number. free: it need not
 // be the template's.
 func encodingUTF8(name, ctype string, free bool) error {
-	norm := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, strings.ToLower(name))
-	switch norm {
-	case "utf8", "unicode", "6":
-		return nil
+	set := charset.Find(name)
+	n, err := strconv.Atoi(name)
+	if err == nil {
+		set = charset.ByID(int32(n))
 	}
-	known, ok := encodings[norm]
-	if n, err := strconv.Atoi(name); err == nil {
+	switch {
+	case set == charset.UTF8:
+		return nil
+	case err == nil && (set == nil || set.ClientOnly):
 		return pgerr.New(pgerr.UndefinedObject, "%d is not a valid encoding code", n)
 	}
 	switch {
-	case !ok:
+	case set == nil || set.ClientOnly:
 		return pgerr.New(pgerr.UndefinedObject, "%s is not a valid encoding name", name)
-	case strings.EqualFold(strings.ReplaceAll(ctype, "-", ""), "c.utf8") && known != "SQL_ASCII":
-		return pgerr.New(pgerr.InvalidParameterValue, "encoding \"%s\" does not match locale \"%s\"", known, ctype).
+	case strings.EqualFold(strings.ReplaceAll(ctype, "-", ""), "c.utf8") && set != charset.SQLASCII:
+		return pgerr.New(pgerr.InvalidParameterValue, "encoding \"%s\" does not match locale \"%s\"", set.Name, ctype).
 			WithDetail("The chosen LC_CTYPE setting requires encoding \"UTF8\".")
 	case !free:
-		return pgerr.New(pgerr.InvalidParameterValue, "new encoding (%s) is incompatible with the encoding of the template database (UTF8)", known).
+		return pgerr.New(pgerr.InvalidParameterValue, "new encoding (%s) is incompatible with the encoding of the template database (UTF8)", set.Name).
 			WithHint("Use the same encoding as in the template database, or use template0 as template.")
 	}
-	return pgerr.Unsupported("the encoding "+known, "Text is UTF-8 in every database. A client may have another encoding.")
+	return pgerr.Unsupported("the encoding "+set.Name, "Text is UTF-8 in every database. A client may have another encoding.")
 }
-
-// encodings are the names of PostgreSQL's encodings for servers by what is left of
-// them without case and punctuation.
-var encodings = func() map[string]string {
-	m := map[string]string{"latin1": "LATIN1", "iso88591": "LATIN1", "latin2": "LATIN2", "latin9": "LATIN9", "iso885915": "LATIN9"}
-	for _, n := range strings.Fields("SQL_ASCII EUC_JP EUC_CN EUC_KR EUC_TW EUC_JIS_2004 MULE_INTERNAL LATIN3 LATIN4 LATIN5 LATIN6 LATIN7 LATIN8 LATIN10 " +
-		"WIN1250 WIN1251 WIN1252 WIN1253 WIN1254 WIN1255 WIN1256 WIN1257 WIN1258 WIN866 WIN874 KOI8R KOI8U ISO_8859_5 ISO_8859_6 ISO_8859_7 ISO_8859_8") {
-		m[strings.ToLower(strings.ReplaceAll(n, "_", ""))] = n
-	}
-	return m
-}()
 
 // defaultTablespace refuses every tablespace but the one there is.
 func defaultTablespace(name string) error {

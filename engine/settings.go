@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/streamdb/streamdb/charset"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -153,14 +154,15 @@ func setDateStyle(o *types.Options, v string) {
 	}
 }
 
-func encodingValue(v string) (string, bool) {
-	switch strings.ToLower(strings.Trim(v, "'\"")) {
-	case "sql_ascii":
-		return "SQL_ASCII", true // bytes as they are
-	case "utf8", "utf-8", "unicode":
-		return "UTF8", true
+func encodingValue(_, v string) (string, error) {
+	s := charset.Find(v)
+	switch {
+	case s == nil:
+		return "", badValue("client_encoding", v)
+	case !s.Convertible():
+		return "", pgerr.Unsupported("the encoding "+s.Name, "Use UTF8, which has all characters.")
 	}
-	return "", false
+	return s.Name, nil
 }
 
 func zoneValue(v string) (string, bool) {
@@ -173,7 +175,7 @@ var settings = makeSettings(append(slices.Concat(tuning(), timeoutSettings()), [
 	{"application_name", "", "Sets the application name to be reported in statistics.", "user", nil},
 	{"backslash_quote", "safe_encoding", "Compatibility; has no effect.", "user", nil},
 	{"bytea_output", "hex", "Sets the output format for bytea.", "user", oneOf("escape", "hex")},
-	{"client_encoding", "UTF8", "Sets the client's character set encoding.", "user", hooked("client_encoding", encodingValue)},
+	{"client_encoding", "UTF8", "Sets the client's character set encoding.", "user", encodingValue},
 	{"client_min_messages", "notice", "Sets the message levels that are sent to the client.", "user", messageLevel},
 	{"DateStyle", "ISO, MDY", "Sets the display format for date and time values.", "user", nil},
 	{"default_table_access_method", "heap", "Compatibility; has no effect.", "user", nil},

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"strings"
 
+	"github.com/streamdb/streamdb/charset"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
@@ -54,11 +55,14 @@ func systemFuncs() []*Func {
 		volatile(safe(fn("gen_random_uuid", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
 		volatile(safe(fn("uuid_generate_v4", nil, types.TUUID, func(r *row) error { return r.put(newUUID()) }))),
 		stable(safe(fn("pg_encoding_to_char", ts(tI4), tName, func(r *row) error {
-			return r.putS(map[bool]string{true: "UTF8", false: ""}[r.i4(0) == 6])
+			if s := charset.ByID(int32(r.i4(0))); s != nil {
+				return r.putS(s.Name)
+			}
+			return r.putS("")
 		}))),
 		stable(safe(fn("pg_char_to_encoding", ts(tName), tI4, func(r *row) error {
-			if s := strings.ToUpper(strings.ReplaceAll(r.s(0), "-", "")); s == "UTF8" {
-				return r.putI4(6)
+			if s := charset.Find(r.s(0)); s != nil {
+				return r.putI4(int(s.ID))
 			}
 			return r.putI4(-1)
 		}))),

@@ -3,6 +3,7 @@ package expr
 import (
 	"strings"
 
+	"github.com/streamdb/streamdb/charset"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
@@ -49,7 +50,21 @@ func fixedFuncs() []*Func {
 	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_tuples_inserted", "pg_stat_get_live_tuples"} {
 		out = append(out, fixed(name, ts(tOid), tI8, int64(0)))
 	}
-	out = append(out, fixed("pg_client_encoding", nil, tName, "UTF8"),
+	out = append(out,
+		stable(fn("pg_client_encoding", nil, tName, func(r *row) error {
+			if setting := r.c.session().Setting; setting != nil {
+				if v, ok := setting("client_encoding"); ok {
+					return r.putS(v)
+				}
+			}
+			return r.putS(charset.UTF8.Name)
+		})),
+		safe(fn("pg_encoding_max_length", ts(tI4), tI4, func(r *row) error {
+			if s := charset.ByID(int32(r.i4(0))); s != nil {
+				return r.putI4(s.MaxLen)
+			}
+			return r.null()
+		})),
 		stable(safe(fn("pg_my_temp_schema", nil, tOid, func(r *row) error { return r.putI8(int64(tempSchema(r.c.session()))) }))),
 		stable(safe(fn("pg_is_other_temp_schema", ts(tOid), tBool, func(r *row) error {
 			s := r.c.session()

@@ -54,7 +54,8 @@ type Client interface {
 	// Notice sends a NoticeResponse; severity is NOTICE, WARNING, INFO, LOG or
 	// DEBUG. The session has applied client_min_messages already.
 	Notice(severity string, n *pgerr.Error)
-	// ParameterStatus tells a reported setting's new value.
+	// ParameterStatus tells a reported setting's new value. From then on the
+	// client's text is in the character set that client_encoding names.
 	ParameterStatus(name, value string)
 	// Statements are the connection's named prepared statements: SQL's PREPARE,
 	// EXECUTE, DEALLOCATE and DISCARD share them with the protocol's Parse.
@@ -200,6 +201,7 @@ type Copy struct {
 // DefaultCopy to start from.
 type CopyFormat struct {
 	Kind      CopyKind
+	Encoding  string // name of the character set of the data; empty: the client's
 	Delimiter byte
 	Null      string
 	Header    bool // COPY TO writes a header, COPY FROM skips one

@@ -39,6 +39,7 @@ type conn struct {
 	unnamed  *NamedStatement
 	portals  map[string]*portal
 	simple   portal // of the simple protocol; its memory is reused
+	client   transcoder
 
 	began   bool // Session.Begin was called since the last Sync
 	skip    bool // an error was sent: discard until Sync

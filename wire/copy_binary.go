@@ -108,7 +108,7 @@ func (t *binaryCopy) row(b []byte) (int, error) {
 			continue
 		}
 		r.col = k
-		d, err := parseBinary(r.cp.Columns[k].Type, b[at:at+l])
+		d, err := r.from.parse(r.cp.Columns[k].Type, 1, b[at:at+l], nil)
 		if err != nil {
 			return 0, err
 		}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -30,6 +31,14 @@ func (c *conn) copyIn(p *portal, cp *Copy) (int64, error) {
 	for i := range codes {
 		codes[i] = uint16(format)
 	}
+	if format == 1 {
+		from := c.copyTranscoder(cp)
+		for _, col := range cp.Columns {
+			if err := from.checkBinary(col.Type); err != nil {
+				return 0, err
+			}
+		}
+	}
 	c.send(&pgproto3.CopyInResponse{OverallFormat: format, ColumnFormatCodes: codes})
 	if err := c.flush(); err != nil {
 		return 0, err
@@ -52,13 +61,19 @@ func (c *conn) copyIn(p *portal, cp *Copy) (int64, error) {
 }
 
 func copyReaderOf(rows *copyRows) copyReader {
+	var r copyReader
 	switch rows.cp.Format.Kind {
 	case CopyBinary:
 		return &binaryCopy{rows: rows}
 	case CopyCSV:
-		return &csvCopy{rows: rows, eol: lineEnds{rows: rows, unquoted: true}}
+		r = &csvCopy{rows: rows, eol: lineEnds{rows: rows, unquoted: true}}
+	default:
+		r = &textCopy{rows: rows, ends: lineEnds{rows: rows}}
 	}
-	return &textCopy{rows: rows, ends: lineEnds{rows: rows}}
+	if rows.from.set != nil {
+		return &recodedCopy{copyReader: r, from: &rows.from}
+	}
+	return r
 }
 
 // copyMessages feeds r with what the client sends until the copy's end.
@@ -102,6 +117,39 @@ func (c *conn) copyMessages(rows *copyRows, r copyReader) error {
 	}
 }
 
+// copyTranscoder converts the data of a COPY.
+func (c *conn) copyTranscoder(cp *Copy) transcoder {
+	var t transcoder
+	if t.set = c.client.set; cp.Format.Encoding != "" {
+		t.use(cp.Format.Encoding)
+	}
+	return t
+}
+
+// recodedCopy converts the input of a reader. A character may come in two pieces.
+type recodedCopy struct {
+	copyReader
+	from *transcoder
+	rest []byte
+}
+
+func (r *recodedCopy) feed(b []byte) error {
+	if len(r.rest) > 0 {
+		b = append(r.rest, b...)
+	}
+	n := r.from.set.Whole(b)
+	text, err := r.from.toServer(b[:n])
+	r.rest = append([]byte(nil), b[n:]...)
+	return cmp.Or(r.copyReader.feed(text), err) // what comes before a bad character is read
+}
+
+func (r *recodedCopy) finish() error {
+	if len(r.rest) > 0 {
+		return r.from.set.Invalid(r.rest)
+	}
+	return r.copyReader.finish()
+}
+
 // copyPatience is how long rows are gathered before the engine sees them: a client
 // that sends them slowly learns early what is wrong with one.
 const copyPatience = 100 * time.Millisecond
@@ -112,6 +160,7 @@ type copyRows struct {
 	cp   *Copy
 	opts *types.Options
 	out  *vec.Chunk
+	from transcoder
 	n    int64  // rows so far
 	line int64  // of the input, from 1
 	col  int    // being converted; -1: none
@@ -126,7 +175,7 @@ func newCopyRows(c *conn, cp *Copy) *copyRows {
 	for i, col := range cp.Columns {
 		ts[i] = col.Type
 	}
-	return &copyRows{c: c, cp: cp, opts: c.sess.Options(), out: vec.NewChunk(ts, vec.MaxRows), col: -1, written: time.Now()}
+	return &copyRows{c: c, cp: cp, opts: c.sess.Options(), out: vec.NewChunk(ts, vec.MaxRows), col: -1, written: time.Now(), from: c.copyTranscoder(cp)}
 }
 
 // text converts the field k of the current row; nil is NULL.

@@ -17,6 +17,7 @@ type copyWriter struct {
 	enc     []encoder
 	scratch []byte
 	opts    *types.Options
+	to      transcoder
 	// prefix stands before the next row in its message: clients expect the
 	// header and the first row together, as PostgreSQL sends them.
 	prefix string
@@ -24,7 +25,7 @@ type copyWriter struct {
 
 // copyOut runs a COPY TO STDOUT to its end and returns the number of rows.
 func (c *conn) copyOut(p *portal, cp *Copy) (n int64, err error) {
-	w := &copyWriter{cp: cp, opts: c.sess.Options()}
+	w := &copyWriter{cp: cp, opts: c.sess.Options(), to: c.copyTranscoder(cp)}
 	format := int16(0)
 	if cp.Format.Kind == CopyBinary {
 		format = 1
@@ -32,7 +33,14 @@ func (c *conn) copyOut(p *portal, cp *Copy) (n int64, err error) {
 	codes := make([]uint16, len(cp.Columns))
 	for i, col := range cp.Columns {
 		codes[i] = uint16(format)
-		w.enc = append(w.enc, encoderOf(col.Type, format))
+		if format == 0 { // lines are converted as a whole
+			w.enc = append(w.enc, encoderOf(col.Type, format))
+			continue
+		}
+		if err := w.to.checkBinary(col.Type); err != nil {
+			return 0, err
+		}
+		w.enc = append(w.enc, w.to.encoder(col.Type, format))
 	}
 	c.send(&pgproto3.CopyOutResponse{OverallFormat: byte(format), ColumnFormatCodes: codes})
 	c.lost.start()
@@ -40,7 +48,10 @@ func (c *conn) copyOut(p *portal, cp *Copy) (n int64, err error) {
 	if cp.Format.Kind == CopyBinary {
 		w.prefix = copySignature
 	} else if cp.Format.Header {
-		c.copyData(w.header)
+		c.copyData(func(b []byte) []byte {
+			at := len(b)
+			return w.to.toClient(w.header(b), at)
+		})
 	}
 	for {
 		ok, err := c.fetch(p)
@@ -53,6 +64,9 @@ func (c *conn) copyOut(p *portal, cp *Copy) (n int64, err error) {
 		for ; p.row < p.chunk.Rows; p.row++ {
 			for range p.chunk.Weight(p.row) {
 				c.copyRow(w, p)
+				if err := w.to.failed(); err != nil {
+					return n, err
+				}
 				n++
 				if err := c.flushFull(); err != nil {
 					return n, err
@@ -89,7 +103,7 @@ func (c *conn) copyRow(w *copyWriter, p *portal) {
 			b = appendField(b, enc, p.chunk.Cols[k], p.row, w.opts)
 		}
 	default:
-		b = w.row(b, p)
+		b = w.to.toClient(w.row(b, p), at+5)
 	}
 	c.out = b
 	c.endCopyData(at)

@@ -81,7 +81,8 @@ func (c *conn) simpleQuery(text string) error {
 }
 
 func (c *conn) runQuery(text string) error {
-	if err := checkText(text); err != nil {
+	text, err := c.client.text(text)
+	if err != nil {
 		return err
 	}
 	if c.quick != nil && !c.began {

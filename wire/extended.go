@@ -52,17 +52,18 @@ func (c *conn) parse(m *pgproto3.Parse) error {
 	} else if _, err := c.stmts.Get(m.Name); err == nil {
 		return pgerr.New(pgerr.DuplicatePreparedStatement, "prepared statement \"%s\" already exists", m.Name)
 	}
-	if err := checkText(m.Query); err != nil {
+	text, err := c.client.text(m.Query)
+	if err != nil {
 		return err
 	}
-	parsed, err := c.sess.Parse(c.query, m.Query)
+	parsed, err := c.sess.Parse(c.query, text)
 	if err != nil {
 		return err
 	}
 	if len(parsed) > 1 {
 		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
-	st := &NamedStatement{Name: m.Name, Text: m.Query, At: time.Now()}
+	st := &NamedStatement{Name: m.Name, Text: text, At: time.Now()}
 	if len(parsed) == 1 {
 		if st.Prepared, err = c.sess.Prepare(c.query, parsed[0], m.ParameterOIDs); err != nil {
 			return err
@@ -123,7 +124,7 @@ func (c *conn) bind(m *pgproto3.Bind) error {
 		}
 	}
 	p := newPortal(m.DestinationPortal, bound, m.ResultFormatCodes)
-	if err := p.checkFormats(); err != nil {
+	if err := c.checkFormats(p); err != nil {
 		p.close()
 		return err
 	}
@@ -154,19 +155,22 @@ func (c *conn) decodeArgs(m *pgproto3.Bind, params []types.T) ([]types.Datum, er
 			continue
 		}
 		var err error
-		if args[i], err = decodeArg(params[i], formatAt(codes, i), b, i+1, opts); err != nil {
+		if args[i], err = c.decodeArg(params[i], formatAt(codes, i), b, i+1, opts); err != nil {
 			return nil, err
 		}
 	}
 	return args, nil
 }
 
-func decodeArg(t types.T, format int16, b []byte, n int, opts *types.Options) (types.Datum, error) {
+func (c *conn) decodeArg(t types.T, format int16, b []byte, n int, opts *types.Options) (types.Datum, error) {
 	switch format {
 	case 0:
-		return parseText(t, b, opts)
+		return c.client.parse(t, 0, b, opts)
 	case 1:
-		d, err := parseBinary(t, b)
+		if err := c.client.checkBinary(t); err != nil {
+			return nil, err
+		}
+		d, err := c.client.parse(t, 1, b, opts)
 		if e := pgerr.From(err); e != nil && e.Code == pgerr.InvalidBinaryRepresentation {
 			return nil, pgerr.New(e.Code, "incorrect binary data format in bind parameter %d", n).
 				WithDetail("The parameter has type %s: %s.", t, e.Msg)

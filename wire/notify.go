@@ -29,6 +29,7 @@ func (c *conn) sendNotes() bool {
 	c.notes = nil
 	c.mu.Unlock()
 	for _, n := range notes {
+		n.Channel, n.Payload = c.client.message(n.Channel), c.client.message(n.Payload)
 		c.send(n)
 	}
 	return len(notes) > 0

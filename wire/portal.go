@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 
+	"github.com/streamdb/streamdb/charset"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -14,7 +15,8 @@ type portal struct {
 	p       Portal // nil: of an empty statement
 	cols    []Column
 	formats []int16
-	enc     []encoder // made at the first row
+	enc     []encoder // made at the first row, for the character set
+	set     *charset.Set
 
 	chunk  *vec.Chunk // being sent; owned by p
 	row    int        // next row of chunk
@@ -44,7 +46,8 @@ func (p *portal) close() {
 	}
 }
 
-func (p *portal) checkFormats() error {
+// checkFormats checks the formats that the client wants the columns in.
+func (c *conn) checkFormats(p *portal) error {
 	if p.cols == nil || len(p.formats) == 0 {
 		return nil
 	}
@@ -54,6 +57,13 @@ func (p *portal) checkFormats() error {
 	for _, f := range p.formats {
 		if f != 0 && f != 1 {
 			return errFormat(f)
+		}
+	}
+	for i, col := range p.cols {
+		if formatAt(p.formats, i) == 1 {
+			if err := c.client.checkBinary(col.Type); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -72,9 +82,10 @@ func (c *conn) run(p *portal, limit int64) (n int64, done bool, err error) {
 	}
 	c.lost.start()
 	defer c.lost.stop()
-	if len(p.enc) == 0 {
+	if len(p.enc) == 0 || p.set != c.client.set {
+		p.enc, p.set = p.enc[:0], c.client.set
 		for i, col := range p.cols {
-			p.enc = append(p.enc, encoderOf(col.Type, formatAt(p.formats, i)))
+			p.enc = append(p.enc, c.client.encoder(col.Type, formatAt(p.formats, i)))
 		}
 	}
 	for {
@@ -135,6 +146,9 @@ func (c *conn) dataRow(p *portal, opts *types.Options) error {
 	b := append(c.out, 'D', 0, 0, 0, 0, byte(len(p.enc)>>8), byte(len(p.enc)))
 	for i, enc := range p.enc {
 		b = appendField(b, enc, p.chunk.Cols[i], p.row, opts)
+	}
+	if err := c.client.failed(); err != nil {
+		return err
 	}
 	size := len(b) - at - 1
 	if size > maxRow {

@@ -79,7 +79,7 @@ func (c *conn) rowDescription(cols []Column, formats []int16) {
 	b := append(c.out, 'T', 0, 0, 0, 0)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(cols)))
 	for i, col := range cols {
-		b = append(append(b, col.Name...), 0)
+		b = append(append(b, c.client.message(col.Name)...), 0)
 		b = binary.BigEndian.AppendUint32(b, col.TableOID)
 		b = binary.BigEndian.AppendUint16(b, uint16(col.Attnum))
 		t := col.Type.Underlying() // clients see what a domain is over
@@ -135,23 +135,30 @@ func (c *conn) sendError(severity string, err error) {
 	if e.Code == pgerr.Internal {
 		c.srv.cfg.Log.Error("internal error", "pid", c.pid, "error", err)
 	}
-	c.send(&pgproto3.ErrorResponse{
-		Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code), Message: e.Msg,
-		Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos), Where: e.Where, SchemaName: e.Schema,
-		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint, DataTypeName: e.DataType,
-	})
+	r := c.response(severity, e)
+	c.send(&r)
+}
+
+// response is an error or a notice in the client's character set.
+func (c *conn) response(severity string, e *pgerr.Error) pgproto3.ErrorResponse {
+	t := c.client.message
+	return pgproto3.ErrorResponse{
+		Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code), Message: t(e.Msg),
+		Detail: t(e.Detail), Hint: t(e.Hint), Position: int32(e.Pos), Where: t(e.Where), SchemaName: t(e.Schema),
+		TableName: t(e.Table), ColumnName: t(e.Column), ConstraintName: t(e.Constraint), DataTypeName: t(e.DataType),
+	}
 }
 
 // Notice implements Client.
 func (c *conn) Notice(severity string, e *pgerr.Error) {
-	c.send(&pgproto3.NoticeResponse{
-		Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code), Message: e.Msg,
-		Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos), Where: e.Where, SchemaName: e.Schema,
-		TableName: e.Table, ColumnName: e.Column, ConstraintName: e.Constraint, DataTypeName: e.DataType,
-	})
+	r := pgproto3.NoticeResponse(c.response(severity, e))
+	c.send(&r)
 }
 
 // ParameterStatus implements Client.
 func (c *conn) ParameterStatus(name, value string) {
-	c.send(&pgproto3.ParameterStatus{Name: name, Value: value})
+	if name == "client_encoding" {
+		c.client.use(value)
+	}
+	c.send(&pgproto3.ParameterStatus{Name: name, Value: c.client.message(value)})
 }

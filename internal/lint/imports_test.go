@@ -13,9 +13,10 @@ var floors = map[string][]string{
 	"internal/vfs": {},
 	// The data and queries of a benchmark and its test.
 	"internal/tpch": {},
+	"charset":       {"pgerr"},
 	"types":         {"pgerr"},
 	"vec":           {"types"},
-	"expr":          {"vec"},
+	"expr":          {"vec", "charset"},
 	"expr/are":      {"pgerr"},
 	"sql":           {"pgerr"},
 	"state":         {"vec", "internal/vfs"},
@@ -28,7 +29,7 @@ var floors = map[string][]string{
 	"exec":          {"planner/plan", "expr", "state", "connector"},
 	// engine satisfies the interfaces that wire declares; wire never sees engine.
 	"engine": {"exec", "planner", "checkpoint", "colcache", "connector", "wire"},
-	"wire":   {"vec", "types", "pgerr"},
+	"wire":   {"vec", "types", "charset", "pgerr"},
 }
 
 // unrestricted folders may import anything: the program, and tests from outside.
