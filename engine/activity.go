@@ -63,8 +63,8 @@ func (s *Session) resting() {
 // Activity implements catalog.ActivitySource.
 func (i serverInfo) Activity() []catalog.Activity {
 	e, snap := i.s.eng, i.s.snapshot()
-	e.mu.RLock()
-	defer e.mu.RUnlock()
+	e.sessionsMu.RLock()
+	defer e.sessionsMu.RUnlock()
 	var out []catalog.Activity
 	for pid, s := range e.sessions {
 		st := s.doing.state.Load()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -243,7 +244,7 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 		if err != nil {
 			return err
 		}
-		if err = s.eng.commitWrite(ctx, w); errors.Is(err, errConflict) {
+		if err = s.eng.commitWrite(ctx, w); errors.Is(err, stage.ErrConflict) {
 			continue
 		}
 		if err == nil && st.RestartIdentity {
@@ -251,7 +252,7 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 		}
 		return err
 	}
-	return serializationFailure()
+	return stage.SerializationFailure()
 }
 
 // stageTruncate is truncate in a transaction.
@@ -263,7 +264,7 @@ func (s *Session) stageTruncate(ctx context.Context, st *sql.Truncate) error {
 		return err
 	}
 	for _, t := range tables {
-		rows := vec.NewChunk(columnTypes(t.Columns), 64)
+		rows := vec.NewChunk(stage.ColumnTypes(t.Columns), 64)
 		if err := r.visible(t, func(c *vec.Chunk) error {
 			rows.AppendRange(c, 0, c.Rows)
 			return nil
@@ -275,7 +276,7 @@ func (s *Session) stageTruncate(ctx context.Context, st *sql.Truncate) error {
 			return err
 		}
 		for i := range rows.Rows {
-			if err := w.add(rows, i, -rows.Weight(i)); err != nil {
+			if err := w.Add(rows, i, -rows.Weight(i)); err != nil {
 				return err
 			}
 		}
@@ -353,8 +354,8 @@ func (s *Session) truncatedTables(snap *catalog.Snapshot, st *sql.Truncate, noti
 }
 
 // allRows is the write that empties the tables.
-func (s *Session) allRows(ctx context.Context, st *sql.Truncate, notice bool) (*write, error) {
-	w := &write{}
+func (s *Session) allRows(ctx context.Context, st *sql.Truncate, notice bool) (*stage.Write, error) {
+	w := &stage.Write{}
 	r := s.newRun(ctx)
 	defer r.close()
 	tables, err := s.truncatedTables(r.cat, st, notice)
@@ -362,8 +363,8 @@ func (s *Session) allRows(ctx context.Context, st *sql.Truncate, notice bool) (*
 		return nil, err
 	}
 	for _, t := range tables {
-		rows := vec.NewChunk(columnTypes(t.Columns), 64)
-		err = scanRows(r.snap, t.OID, columnTypes(t.Columns), storedForm(t), nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+		rows := vec.NewChunk(stage.ColumnTypes(t.Columns), 64)
+		err = stage.ScanRows(r.snap, t.OID, stage.ColumnTypes(t.Columns), stage.StoredForm(t), nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 			for i := range c.Rows {
 				rows.AppendFrom(c, i, -c.Weight(i))
 			}
@@ -373,7 +374,7 @@ func (s *Session) allRows(ctx context.Context, st *sql.Truncate, notice bool) (*
 			return nil, err
 		}
 		if rows.Rows > 0 {
-			w.tables = append(w.tables, tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: catalog.StorageKey(t), rows: rows})
+			w.Tables = append(w.Tables, stage.TableWrite{Rel: t.OID, Name: t.Name, Revision: t.Revision, Key: catalog.StorageKey(t), Rows: rows})
 		}
 	}
 	return w, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -123,11 +124,11 @@ func (a *alteration) commit(g *graph, next *catalog.Snapshot, changes []catalog.
 }
 
 // tableAtRest runs f with the graph of a table at rest.
-func (e *Engine) tableAtRest(ctx context.Context, oid uint32, f func(g *graph) error) error {
+func (e *Runner) tableAtRest(ctx context.Context, oid uint32, f func(g *graph) error) error {
 	for {
 		g := e.lookupGraph(oid)
 		if g == nil {
-			return relationGone(oid)
+			return stage.RelationGone(oid)
 		}
 		err := g.atRest(ctx, func() error { return f(g) })
 		if err != errMerged {
@@ -168,7 +169,7 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 		return err
 	}
 	for _, b := range made {
-		c.Rows = append(c.Rows, b.batch)
+		c.Rows = append(c.Rows, b.Batch)
 	}
 	if !a.reshaped {
 		return nil
@@ -177,8 +178,8 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 	c.DropTables = append(c.DropTables, a.t.OID)
 	for _, b := range made {
 		// The index's job begins anew.
-		c.DropTables = append(c.DropTables, b.ix.OID)
-		c.Meta = append(c.Meta, state.KV{Key: startedKey(b.ix.OID)})
+		c.DropTables = append(c.DropTables, b.Ix.OID)
+		c.Meta = append(c.Meta, state.KV{Key: startedKey(b.Ix.OID)})
 	}
 	for _, q := range a.fills.used() {
 		c.Meta = append(c.Meta, sequenceRecord(q.def.OID, q.last, true))
@@ -190,21 +191,21 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 type tableRows struct {
 	each func(oid uint32, f func(*vec.Chunk) error) error
 	// has reports whether the parent of a foreign key has a key.
-	has func(k *foreignKey, key []byte) (bool, error)
+	has func(k *stage.ForeignKey, key []byte) (bool, error)
 }
 
 func storedRows(e *Engine, sn *state.Snapshot) tableRows {
 	return tableRows{
 		each: func(oid uint32, f func(*vec.Chunk) error) error {
-			return scanRelation(e.cat.Current(), sn, oid, e.cfg.ChunkRows, f)
+			return stage.ScanRelation(e.cat.Current(), sn, oid, e.cfg.ChunkRows, f)
 		},
-		has: func(k *foreignKey, key []byte) (bool, error) { return k.stored(sn, key) },
+		has: func(k *stage.ForeignKey, key []byte) (bool, error) { return k.Stored(sn, key) },
 	}
 }
 
 // hold holds the rows against what is new. It returns the new indexes, and if the
 // columns change all indexes; then out gets the table's new rows.
-func (a *alteration) hold(next *catalog.Snapshot, from tableRows, out func(*vec.Chunk) error) ([]*indexBuild, error) {
+func (a *alteration) hold(next *catalog.Snapshot, from tableRows, out func(*vec.Chunk) error) ([]*stage.IndexBuild, error) {
 	v := &rowCheck{a: a}
 	if err := v.prepare(next); err != nil {
 		return nil, err
@@ -218,9 +219,9 @@ func (a *alteration) hold(next *catalog.Snapshot, from tableRows, out func(*vec.
 			return nil, err
 		}
 	}
-	var made []*indexBuild
+	var made []*stage.IndexBuild
 	for _, ix := range builds {
-		b, err := newIndexBuild(next, a.t, ix)
+		b, err := stage.NewIndexBuild(next, a.t, ix)
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +252,7 @@ func (a *alteration) hold(next *catalog.Snapshot, from tableRows, out func(*vec.
 			}
 		}
 		for _, b := range made {
-			if err := b.add(ch); err != nil {
+			if err := b.Add(ch); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -67,7 +68,7 @@ func (w *rewriter) chunk(c *vec.Chunk) (*vec.Chunk, error) {
 		}
 		c = each
 	}
-	out := vec.NewChunk(columnTypes(w.a.t.Columns), c.Rows)
+	out := vec.NewChunk(stage.ColumnTypes(w.a.t.Columns), c.Rows)
 	out.Rows, out.Diff = c.Rows, c.Diff
 	for i, src := range w.a.src {
 		switch {
@@ -93,7 +94,7 @@ func (w *rewriter) chunk(c *vec.Chunk) (*vec.Chunk, error) {
 		if err != nil {
 			return nil, err
 		}
-		col := vec.NewChunk(columnTypes(w.a.t.Columns[i:i+1]), c.Rows).Cols[0]
+		col := vec.NewChunk(stage.ColumnTypes(w.a.t.Columns[i:i+1]), c.Rows).Cols[0]
 		col.AppendRange(v, 0, c.Rows)
 		out.Cols[i] = col
 	}
@@ -110,7 +111,7 @@ func (w *rewriter) unique(c *vec.Chunk) error {
 		w.kb = vec.AppendKey(w.kb[:0], c, t.PrimaryKey.Columns, nil, nil, i)
 		if w.seen[string(w.kb)] {
 			e := pgerr.New(pgerr.UniqueViolation, "could not create unique index \"%s\"", t.PrimaryKey.Name).
-				WithDetail("%s", "Key "+keyText(t, c, i)+" is duplicated.")
+				WithDetail("%s", "Key "+stage.KeyText(t, c, i)+" is duplicated.")
 			e.Schema, e.Table, e.Constraint = t.Schema, t.Name, t.PrimaryKey.Name
 			return e
 		}

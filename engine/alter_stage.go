@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/vec"
 )
@@ -21,7 +22,7 @@ func (a *alteration) stage(ctx context.Context, next *catalog.Snapshot, changes 
 			return err
 		}
 	}
-	rows := vec.NewChunk(columnTypes(a.t.Columns), 64)
+	rows := vec.NewChunk(stage.ColumnTypes(a.t.Columns), 64)
 	if _, err := a.hold(next, r.rows(), func(c *vec.Chunk) error {
 		rows.AppendRange(c, 0, c.Rows)
 		return nil
@@ -57,13 +58,13 @@ func (t *catalogTx) held(oid uint32, clock uint64) {
 
 // stageWhole makes rows all that a table has; own is what the transaction had staged
 // of it before. Of a table that the transaction has made, all rows are staged anyway.
-func (r *run) stageWhole(t *catalog.Table, rows *vec.Chunk, own *tableWrite) error {
-	w := &tableWrite{rel: t.OID, name: t.Name, revision: t.Revision, key: catalog.StorageKey(t), rows: rows, whole: !r.s.tx.ddl.fresh(t.OID), checked: true, seenAt: r.snap.Clock()}
+func (r *run) stageWhole(t *catalog.Table, rows *vec.Chunk, own *stage.TableWrite) error {
+	w := &stage.TableWrite{Rel: t.OID, Name: t.Name, Revision: t.Revision, Key: catalog.StorageKey(t), Rows: rows, Whole: !r.s.tx.ddl.fresh(t.OID), Checked: true, SeenAt: r.snap.Clock()}
 	tx := &r.s.tx
 	if own != nil {
-		w.seenAt = min(w.seenAt, own.seenAt)
+		w.SeenAt = min(w.SeenAt, own.SeenAt)
 	}
-	tx.writes = slices.DeleteFunc(slices.Clone(tx.writes), func(x *tableWrite) bool { return x.rel == t.OID })
+	tx.writes = slices.DeleteFunc(slices.Clone(tx.writes), func(x *stage.TableWrite) bool { return x.Rel == t.OID })
 	tx.writes = append(tx.writes, w)
 	return r.enforce(w, t)
 }
@@ -74,11 +75,13 @@ func (r *run) rows() tableRows {
 		each: func(oid uint32, f func(*vec.Chunk) error) error {
 			t, ok := r.cat.ByOID(oid).(*catalog.Table)
 			if !ok {
-				return relationGone(oid)
+				return stage.RelationGone(oid)
 			}
 			return r.visible(t, f)
 		},
-		has: func(k *foreignKey, key []byte) (bool, error) { return r.parentFind(r.written(k.parent.OID), k, key) },
+		has: func(k *stage.ForeignKey, key []byte) (bool, error) {
+			return r.parentFind(r.written(k.Parent.OID), k, key)
+		},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -150,7 +151,7 @@ const replayRounds = 10
 
 // attach starts the job on the graph of what it reads and returns when it is up
 // to date and part of it, or when ctx ends.
-func (e *Engine) attach(ctx context.Context, j *job, own *graph) error {
+func (e *Runner) attach(ctx context.Context, j *job, own *graph) error {
 	b := newBackfill(j, own, j.rels[0])
 	defer context.AfterFunc(ctx, func() { j.end(canceled(ctx)); j.halt() })()
 	defer b.stopRecording()
@@ -229,7 +230,7 @@ func (b *backfill) atRest(ctx context.Context, f func(up *graph) error) error {
 	for {
 		g := b.job.eng.lookupGraph(b.anchor)
 		if g == nil {
-			return relationGone(b.anchor)
+			return stage.RelationGone(b.anchor)
 		}
 		err := g.atRest(ctx, func() error { return f(g) })
 		if err != errMerged {
@@ -308,7 +309,7 @@ func (b *backfill) readSnapshot() error {
 		if len(fed) == 0 {
 			continue
 		}
-		err := scanRelation(b.cat, b.snap.Snapshot, rel, b.job.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+		err := stage.ScanRelation(b.cat, b.snap.Snapshot, rel, b.job.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 			return b.feed(fed, c)
 		})
 		if err != nil {

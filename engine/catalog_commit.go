@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
@@ -26,7 +27,7 @@ type catalogCommit struct {
 	e          *Engine
 	ctx        context.Context
 	base, next *catalog.Snapshot
-	writes     map[uint32]*tableWrite // of tables that stay, by OID
+	writes     map[uint32]*stage.TableWrite // of tables that stay, by OID
 
 	gone     []catalog.Object
 	made     []*catalog.Table
@@ -36,13 +37,13 @@ type catalogCommit struct {
 	renamed  map[uint32]catalog.Object // jobs with other names
 	joined   map[uint32]bool           // new tables that are part of the graph
 
-	write *write
+	write *stage.Write
 	keys  map[uint32]map[string]bool // of built unique indexes
 	extra *state.Commit
 }
 
 // commitCatalog commits the transaction, whose rows are w.
-func (s *Session) commitCatalog(ctx context.Context, w *write) error {
+func (s *Session) commitCatalog(ctx context.Context, w *stage.Write) error {
 	e := s.eng
 	if err := e.ddl.Acquire(ctx); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (s *Session) commitCatalog(ctx context.Context, w *write) error {
 	}
 }
 
-func (s *Session) commitLocked(ctx context.Context, w *write) ([]*job, error) {
+func (s *Session) commitLocked(ctx context.Context, w *stage.Write) ([]*job, error) {
 	e, t := s.eng, s.tx.ddl
 	if e.ctx.Err() != nil {
 		return nil, shuttingDown()
@@ -93,12 +94,12 @@ func (s *Session) commitLocked(ctx context.Context, w *write) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &catalogCommit{s: s, e: e, ctx: ctx, base: base, next: next, writes: map[uint32]*tableWrite{}, jobs: map[uint32]bool{},
+	c := &catalogCommit{s: s, e: e, ctx: ctx, base: base, next: next, writes: map[uint32]*stage.TableWrite{}, jobs: map[uint32]bool{},
 		renamed: map[uint32]catalog.Object{}, joined: map[uint32]bool{}, keys: map[uint32]map[string]bool{}, extra: &state.Commit{Meta: catalogKV(entries)}}
-	c.write = &write{reads: w.reads}
-	for i := range w.tables {
-		if _, ok := next.ByOID(w.tables[i].rel).(*catalog.Table); ok {
-			c.writes[w.tables[i].rel] = &w.tables[i]
+	c.write = &stage.Write{Reads: w.Reads}
+	for i := range w.Tables {
+		if _, ok := next.ByOID(w.Tables[i].Rel).(*catalog.Table); ok {
+			c.writes[w.Tables[i].Rel] = &w.Tables[i]
 		}
 	}
 	c.compare(t.changes)
@@ -132,7 +133,7 @@ func (c *catalogCommit) compare(changes []catalog.Change) {
 		case was != nil && is == nil:
 			c.gone = append(c.gone, was)
 		case was != nil:
-			if w := c.writes[oid]; w != nil && w.whole {
+			if w := c.writes[oid]; w != nil && w.Whole {
 				c.reshaped = append(c.reshaped, is.(*catalog.Table))
 			}
 			if jobName(was) != jobName(is) && c.e.jobOf(oid) != nil {
@@ -170,7 +171,7 @@ func (c *catalogCommit) relations() []uint32 {
 		rels[oid] = true
 	}
 	var out []uint32
-	for _, oid := range keyRelations(c.next, sortedKeys(rels)) {
+	for _, oid := range stage.KeyRelations(c.next, sortedKeys(rels)) {
 		if c.base.ByOID(oid) != nil && c.next.ByOID(oid) != nil {
 			out = append(out, oid)
 		}
@@ -183,7 +184,7 @@ func (c *catalogCommit) relations() []uint32 {
 func (c *catalogCommit) run() error {
 	rels := c.relations()
 	if w := c.s.tx.reads; w != nil {
-		for _, r := range w.relations() {
+		for _, r := range w.Relations() {
 			if c.e.lookupGraph(r) != nil && c.next.ByOID(r) != nil && !slices.Contains(rels, r) {
 				rels = append(rels, r)
 			}
@@ -239,14 +240,14 @@ func (c *catalogCommit) turn(g *graph) (err error) {
 	if err := c.build(sn, g); err != nil {
 		return err
 	}
-	by := rules{cat: c.next, keys: c.keys}
+	by := stage.Rules{Cat: c.next, Keys: c.keys}
 	for _, oid := range sortedKeys(c.writes) {
-		if w := c.writes[oid]; !w.whole && g.tables[oid] != nil {
-			c.write.tables = append(c.write.tables, *w)
+		if w := c.writes[oid]; !w.Whole && g.tables[oid] != nil {
+			c.write.Tables = append(c.write.Tables, *w)
 		}
 	}
-	var undo undoLog
-	if err := g.admit(by, sn, c.write, map[uint32]*overlay{}, &undo, true, true); err != nil {
+	var undo stage.UndoLog
+	if err := g.admit(by, sn, c.write, map[uint32]*stage.Overlay{}, &undo, true, true); err != nil {
 		return err
 	}
 	c.remove()
@@ -255,7 +256,7 @@ func (c *catalogCommit) turn(g *graph) (err error) {
 	t := &turn{extra: c.extra, rules: by, around: func(commit func() error) error {
 		return ends.run(g, func() error { return c.publish(commit) })
 	}}
-	if len(c.write.tables) > 0 {
+	if len(c.write.Tables) > 0 {
 		t.write = c.write
 	}
 	err = g.takeTurn(t)
@@ -289,15 +290,15 @@ func (c *catalogCommit) undisturbed(g *graph) error {
 					WithHint("SHOW JOBS tells how far it is.")
 			}
 		}
-		for _, oid := range append(keyRelations(c.next, []uint32{t.OID}), t.OID) {
-			if was, ok := since[oid]; !ok || c.writes[t.OID].seenAt < was {
-				since[oid] = c.writes[t.OID].seenAt
+		for _, oid := range append(stage.KeyRelations(c.next, []uint32{t.OID}), t.OID) {
+			if was, ok := since[oid]; !ok || c.writes[t.OID].SeenAt < was {
+				since[oid] = c.writes[t.OID].SeenAt
 			}
 		}
 	}
 	for oid, clock := range since {
 		if c.base.ByOID(oid) != nil && c.next.ByOID(oid) != nil && !c.e.cols.Unchanged(oid, clock) {
-			return serializationFailure()
+			return stage.SerializationFailure()
 		}
 	}
 	return nil
@@ -306,7 +307,7 @@ func (c *catalogCommit) undisturbed(g *graph) error {
 // join makes new tables part of the graph that must be committed together with others.
 func (c *catalogCommit) join(g *graph) {
 	for _, t := range c.made {
-		if c.writes[t.OID] == nil && len(keyRelations(c.next, []uint32{t.OID})) == 1 {
+		if c.writes[t.OID] == nil && len(stage.KeyRelations(c.next, []uint32{t.OID})) == 1 {
 			continue
 		}
 		c.joined[t.OID] = true
@@ -327,7 +328,7 @@ func (c *catalogCommit) part(g *graph) {
 // and of new tables, unless they are part of the graph, and of indexes. It checks that
 // unique ones are.
 func (c *catalogCommit) build(sn *state.Snapshot, g *graph) error {
-	r := &run{s: c.s, ctx: c.ctx, cat: c.next.In(c.s.db), snap: sn, own: map[uint32]*tableWrite{}}
+	r := &run{s: c.s, ctx: c.ctx, cat: c.next.In(c.s.db), snap: sn, own: map[uint32]*stage.TableWrite{}}
 	for oid, w := range c.writes {
 		r.own[oid] = w
 	}
@@ -367,14 +368,14 @@ func (c *catalogCommit) buildTable(r *run, t *catalog.Table, ixs []*catalog.Inde
 			adds = append(adds, b.add)
 			continue
 		}
-		b, err := newIndexBuild(c.next, t, ix)
+		b, err := stage.NewIndexBuild(c.next, t, ix)
 		if err != nil {
 			return err
 		}
-		if c.extra.Rows = append(c.extra.Rows, b.batch); b.seen != nil {
-			c.keys[ix.OID] = b.seen
+		if c.extra.Rows = append(c.extra.Rows, b.Batch); b.Seen != nil {
+			c.keys[ix.OID] = b.Seen
 		}
-		adds = append(adds, b.add)
+		adds = append(adds, b.Add)
 	}
 	return r.visible(t, func(ch *vec.Chunk) error {
 		for _, add := range adds {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -34,13 +35,13 @@ func (s *Session) createJob(ctx context.Context, o catalog.Object) error {
 	if !ok {
 		return nil
 	}
-	b, err := newIndexBuild(s.snapshot(), t, ix)
+	b, err := stage.NewIndexBuild(s.snapshot(), t, ix)
 	if err != nil {
 		return err
 	}
 	r := s.newRun(ctx)
 	defer r.close()
-	return r.visible(t, b.add)
+	return r.visible(t, b.Add)
 }
 
 // scanPending reads a materialized view that the transaction has made: by its query.
@@ -66,7 +67,7 @@ func pendingKey(oid uint32) []byte { return append([]byte("pending/"), objectID(
 
 // addPending builds the jobs of a transaction that has been committed, those that
 // others read first, so that from here on they are known to be incomplete.
-func (e *Engine) addPending(os []catalog.Object) []*job {
+func (e *Runner) addPending(os []catalog.Object) []*job {
 	var js []*job
 	for _, o := range os {
 		j, err := e.buildJob(o, nil)
@@ -83,7 +84,7 @@ func (e *Engine) addPending(os []catalog.Object) []*job {
 
 // startPending brings jobs up that addPending has made. One that cannot be brought up
 // is left as failed: what has been committed stays.
-func (e *Engine) startPending(js []*job, done func(j *job, err error)) {
+func (e *Runner) startPending(js []*job, done func(j *job, err error)) {
 	for _, j := range js {
 		err := j.err()
 		if err == nil {
@@ -98,7 +99,7 @@ func (e *Engine) startPending(js []*job, done func(j *job, err error)) {
 
 // settlePending commits that a job is up, or has failed to come up; nil if it was
 // dropped meanwhile.
-func (e *Engine) settlePending(j *job, err error) error {
+func (e *Runner) settlePending(j *job, err error) error {
 	e.ddl.Lock()
 	defer e.ddl.Unlock()
 	o := e.cat.Current().ByOID(j.id)
@@ -138,7 +139,7 @@ func (e *Engine) settlePending(j *job, err error) error {
 
 // placeBroken makes a failed job part of the graph of what it reads, or of one of its
 // own.
-func (e *Engine) placeBroken(b *job) error {
+func (e *Runner) placeBroken(b *job) error {
 	place := func(g *graph) error {
 		g.jobs[b.id] = b
 		e.setGraph(b.id, g)
@@ -156,7 +157,7 @@ func (e *Engine) placeBroken(b *job) error {
 }
 
 // pendingObjects are the jobs of committed transactions that have not caught up.
-func (e *Engine) pendingObjects() (map[uint32]bool, error) {
+func (e *Runner) pendingObjects() (map[uint32]bool, error) {
 	out := map[uint32]bool{}
 	err := e.store.MetaScan([]byte("pending/"), func(k, _ []byte) error {
 		out[parseObjectID(k[len("pending/"):])] = true
@@ -167,7 +168,7 @@ func (e *Engine) pendingObjects() (map[uint32]bool, error) {
 
 // restartPending forgets what pending jobs have stored and begins them anew, in the
 // background.
-func (e *Engine) restartPending(os []catalog.Object) error {
+func (e *Runner) restartPending(os []catalog.Object) error {
 	if len(os) == 0 {
 		return nil
 	}
@@ -184,6 +185,6 @@ func (e *Engine) restartPending(os []catalog.Object) error {
 }
 
 // inOrder returns those of the jobs' objects that are wanted, dependencies first.
-func (e *Engine) inOrder(wanted map[uint32]bool) []catalog.Object {
+func (e *Runner) inOrder(wanted map[uint32]bool) []catalog.Object {
 	return slices.DeleteFunc(e.jobObjects(), func(o catalog.Object) bool { return !wanted[o.Header().OID] })
 }

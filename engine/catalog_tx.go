@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -21,10 +22,10 @@ import (
 //
 //   - a new table has no stored rows; those the transaction writes are staged as
 //     everywhere;
-//   - a table whose rows have another shape has all of them staged (tableWrite.whole);
+//   - a table whose rows have another shape has all of them staged (stage.TableWrite.Whole);
 //   - a new materialized view is read by running its query;
 //   - a new index is read by nobody, and the keys of a unique one are staged
-//     (uniqueKeys.base).
+//     (stage.UniqueKeys.Base).
 type catalogTx struct {
 	base    *catalog.Snapshot // what is committed
 	cat     *catalog.Snapshot // base with changes
@@ -133,9 +134,9 @@ func (s *Session) changeCatalog(changes ...catalog.Change) error {
 		}
 	}
 	for _, w := range s.tx.writes { // the rows were held against what is new
-		o, ok := was.ByOID(w.rel).(*catalog.Table)
-		if n, still := next.ByOID(w.rel).(*catalog.Table); ok && still && o.Revision == w.revision {
-			w.revision, w.name = n.Revision, n.Name
+		o, ok := was.ByOID(w.Rel).(*catalog.Table)
+		if n, still := next.ByOID(w.Rel).(*catalog.Table); ok && still && o.Revision == w.Revision {
+			w.Revision, w.Name = n.Revision, n.Name
 		}
 	}
 	return nil
@@ -202,7 +203,7 @@ func (s *Session) stageTableAs(ctx context.Context, q *planner.Query, t *catalog
 // visible reads a table's rows as the transaction sees them, whole rows in chunks that
 // f borrows.
 func (r *run) visible(t *catalog.Table, f func(*vec.Chunk) error) error {
-	return r.scanStored(&plan.Scan{Kind: plan.RelTable, Rel: t.OID, Name: t.Name, Cols: allColumns(columnTypes(t.Columns))}, t, func(c *vec.Chunk) error {
+	return r.scanStored(&plan.Scan{Kind: plan.RelTable, Rel: t.OID, Name: t.Name, Cols: stage.AllColumns(stage.ColumnTypes(t.Columns))}, t, func(c *vec.Chunk) error {
 		if err := canceled(r.ctx); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -127,7 +128,7 @@ func (r *run) checkView(v *catalog.MatView) (*check, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &check{rows: newTally(columnTypes(v.Cols())), errs: newTally(checkedErrorTypes)}
+	c := &check{rows: newTally(stage.ColumnTypes(v.Cols())), errs: newTally(checkedErrorTypes)}
 	if err := r.recompute(v, root, c); err != nil {
 		return nil, err
 	}
@@ -225,7 +226,7 @@ func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
 func (r *run) stored(v *catalog.MatView, c *check) error {
 	var row []byte
 	chunk := r.s.eng.cfg.ChunkRows
-	err := scanRows(r.snap, catalog.StoreID(v), columnTypes(v.Cols()), storedForm(v), nil, nil, chunk, func(ch *vec.Chunk) error {
+	err := stage.ScanRows(r.snap, catalog.StoreID(v), stage.ColumnTypes(v.Cols()), stage.StoredForm(v), nil, nil, chunk, func(ch *vec.Chunk) error {
 		for i := range ch.Rows {
 			row = vec.AppendRow(row[:0], ch, nil, i)
 			if err := c.rows.add(row, 0, ch.Weight(i)); err != nil {
@@ -238,7 +239,7 @@ func (r *run) stored(v *catalog.MatView, c *check) error {
 		return err
 	}
 	return eachError(r.snap, errorTablesOf(r.cat, v.Database)[viewErrors], viewErrorTypes, jobName(v), func(ch *vec.Chunk, i int) error {
-		row = vec.AppendRow(row[:0], ch, allColumns(checkedErrorTypes), i)
+		row = vec.AppendRow(row[:0], ch, stage.AllColumns(checkedErrorTypes), i)
 		return c.errs.add(row, 0, ch.Weight(i))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -15,7 +16,7 @@ func spoil(t *testing.T, e *Engine, view string, w int64, row ...types.Datum) {
 	t.Helper()
 	v := e.cat.Current().In(catalog.DatabaseOID).Get("public", view).(*catalog.MatView)
 	b := state.NewRowBatch(v.OID)
-	c := vec.NewChunk(columnTypes(v.Columns), 1)
+	c := vec.NewChunk(stage.ColumnTypes(v.Columns), 1)
 	c.AppendRow(1, row...)
 	b.Add(vec.AppendRow(nil, c, nil, 0), w)
 	if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Rows: []*state.RowBatch{b}}); err != nil {

@@ -10,7 +10,11 @@ import (
 // The late answer of a halted job is not taken for one of the answers that the
 // epoch still waits for.
 func TestAnswerOfHaltedJobDoesNotEndTheEpoch(t *testing.T) {
-	e := open(t, config(t.TempDir()))
+	e, err := openRunner(Config{Dir: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
 	g := e.newGraph()
 	task := func(id uint32) *jobTask {
 		j := &job{id: id, eng: e, awaiting: 1}

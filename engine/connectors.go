@@ -11,7 +11,7 @@ import (
 )
 
 // makeSource turns a catalog object into the connector's terms.
-func (e *Engine) makeSource(o *catalog.Source) (connector.Source, error) {
+func (e *Runner) makeSource(o *catalog.Source) (connector.Source, error) {
 	d, opts, err := e.definition(o.Connector)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func readColumns(o *catalog.Source, cols []int) []int {
 }
 
 // makeSink turns a catalog object into the connector's terms.
-func (e *Engine) makeSink(o *catalog.Sink) (connector.Sink, error) {
+func (e *Runner) makeSink(o *catalog.Sink) (connector.Sink, error) {
 	d, opts, err := e.definition(o.Connector)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func optionMap(os []catalog.Option) map[string]string {
 var engineOptions = map[string]bool{"on_error": true, "primary_key": true}
 
 // definition finds the connector and checks the option names.
-func (e *Engine) definition(c *catalog.Connector) (connector.Definition, map[string]string, error) {
+func (e *Runner) definition(c *catalog.Connector) (connector.Definition, map[string]string, error) {
 	name, ok := c.Option("connector")
 	if !ok {
 		return connector.Definition{}, nil, pgerr.New(pgerr.InvalidParameterValue, "option \"connector\" is missing").
@@ -118,7 +118,7 @@ func (e *Engine) definition(c *catalog.Connector) (connector.Definition, map[str
 	return d, opts, nil
 }
 
-func (e *Engine) connectorNames() string {
+func (e *Runner) connectorNames() string {
 	var ns []string
 	for n := range e.cfg.Connectors {
 		ns = append(ns, n)

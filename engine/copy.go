@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/charset"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -189,7 +190,7 @@ func (s *Session) copyFrom(p *prepared, st *sql.Copy, f wire.CopyFormat) error {
 			return nil, "", err
 		}
 		if s.tx.alone {
-			return nil, tag, conflictError(s.flushWrites(ctx, true))
+			return nil, tag, stage.ConflictError(s.flushWrites(ctx, true))
 		}
 		return nil, tag, nil
 	}

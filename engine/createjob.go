@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -17,7 +18,7 @@ import (
 // until it is up to date. If that fails or ctx ends, nothing is left. Engine.ddl
 // is held, and let go while the job catches up, so that other objects can be
 // created and dropped meanwhile, and this one too.
-func (e *Engine) createJob(ctx context.Context, o catalog.Object) error {
+func (e *Runner) createJob(ctx context.Context, o catalog.Object) error {
 	oid := o.Header().OID
 	j, err := e.buildJob(o, nil)
 	if err != nil {
@@ -60,7 +61,7 @@ func (e *Engine) createJob(ctx context.Context, o catalog.Object) error {
 
 // undoCreation removes an object whose creation failed, and whatever was put on
 // it meanwhile. If even that fails, the next start does it.
-func (e *Engine) undoCreation(oid uint32) {
+func (e *Runner) undoCreation(oid uint32) {
 	if e.ctx.Err() != nil {
 		return
 	}
@@ -85,7 +86,7 @@ func (e *Engine) undoCreation(oid uint32) {
 }
 
 // readable refuses relations that are not complete yet.
-func (e *Engine) readable(rels ...uint32) error {
+func (e *Runner) readable(rels ...uint32) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, r := range rels {
@@ -98,7 +99,7 @@ func (e *Engine) readable(rels ...uint32) error {
 }
 
 // register makes a new job known, in a graph of its own. Engine.ddl is held.
-func (e *Engine) register(j *job) {
+func (e *Runner) register(j *job) {
 	g := e.buildingGraph(j)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,7 +107,7 @@ func (e *Engine) register(j *job) {
 }
 
 // buildingGraph is the graph of a job that is being created.
-func (e *Engine) buildingGraph(j *job) *graph {
+func (e *Runner) buildingGraph(j *job) *graph {
 	g := e.newGraph()
 	g.building = true
 	g.jobs[j.id] = j
@@ -115,10 +116,10 @@ func (e *Engine) buildingGraph(j *job) *graph {
 
 // startJob brings a registered job up: alone when it reads only sources, else by
 // catching up with the graph of what it reads.
-func (e *Engine) startJob(ctx context.Context, j *job) error {
+func (e *Runner) startJob(ctx context.Context, j *job) error {
 	g := e.lookupGraph(j.id)
 	if g == nil {
-		return relationGone(j.id)
+		return stage.RelationGone(j.id)
 	}
 	if len(j.rels) > 0 {
 		if _, err := e.graphFor(ctx, j.rels); err != nil {
@@ -148,11 +149,11 @@ func (e *Engine) startJob(ctx context.Context, j *job) error {
 // buildJob plans an object's query and makes its tasks. The same object gives
 // the same plan at creation and at recovery. sj is a sink's running delivery; nil:
 // it has none yet.
-func (e *Engine) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
+func (e *Runner) buildJob(o catalog.Object, sj *sinkJob) (*job, error) {
 	return e.buildJobIn(e.cat.Current(), o, sj)
 }
 
-func (e *Engine) buildJobIn(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) (*job, error) {
+func (e *Runner) buildJobIn(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) (*job, error) {
 	j, err := e.planJob(snap.In(o.Header().Database), o, sj)
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (e *Engine) buildJobIn(snap *catalog.Snapshot, o catalog.Object, sj *sinkJo
 }
 
 // planJob is buildJobIn without what the job stores its rows by.
-func (e *Engine) planJob(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) (*job, error) {
+func (e *Runner) planJob(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) (*job, error) {
 	switch o := o.(type) {
 	case *catalog.MatView:
 		s := e.frozenSession(o.SearchPath, o.Settings)
@@ -172,7 +173,7 @@ func (e *Engine) planJob(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) 
 		}
 		return e.newJob(o.OID, jobName(o), st.Root, parallelism(o.Settings), s, policy(o.Settings), nil)
 	case *catalog.Index:
-		root, err := planIndex(snap, o)
+		root, err := stage.PlanIndex(snap, o)
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +198,7 @@ func (e *Engine) planJob(snap *catalog.Snapshot, o catalog.Object, sj *sinkJob) 
 }
 
 // brokenJob stands for a job that cannot be built, so that the rest can run.
-func (e *Engine) brokenJob(o catalog.Object, err error) *job {
+func (e *Runner) brokenJob(o catalog.Object, err error) *job {
 	ctx, cancel := context.WithCancel(e.ctx)
 	cancel()
 	j := &job{id: o.Header().OID, store: catalog.StoreID(o), errors: errorTablesOf(e.cat.Current(), o.Header().Database), eng: e, ctx: ctx, cancel: cancel, failed: err, halted: true}
@@ -207,7 +208,7 @@ func (e *Engine) brokenJob(o catalog.Object, err error) *job {
 }
 
 // successor builds the job that takes a broken one's place.
-func (e *Engine) successor(o catalog.Object, was *job) *job {
+func (e *Runner) successor(o catalog.Object, was *job) *job {
 	j, err := e.buildJob(o, was.sink)
 	if err != nil {
 		j = e.brokenJob(o, err)
@@ -276,7 +277,7 @@ func (s *Session) freeze(onError string, reads []uint32) map[string]string {
 }
 
 // frozenSession is the evaluation session of a job.
-func (e *Engine) frozenSession(path []string, m map[string]string) *expr.Session {
+func (e *Runner) frozenSession(path []string, m map[string]string) *expr.Session {
 	now, _ := strconv.ParseInt(m[settingNow], 10, 64)
 	s := &expr.Session{User: catalog.Owner, Database: cmp.Or(m[settingDatabase], catalog.Owner), SearchPath: path, NowMicros: now}
 	s.Options.Now = func() int64 { return now }

@@ -116,7 +116,7 @@ func placed(st sql.Stmt, n sql.FarName) bool {
 	return n.Of != sql.FarObject
 }
 
-// sessionsIn are the sessions of a database. Engine.mu is held.
+// sessionsIn are the sessions of a database. Engine.sessionsMu is held.
 func (e *Engine) sessionsIn(db uint32) (out []*Session) {
 	for _, x := range e.sessions {
 		if x.db == db {
@@ -375,7 +375,7 @@ func (s *Session) dropDatabase(ctx context.Context, text string, st *sql.Databas
 // removeDatabase ends all that runs for the objects of a database, and removes it
 // with all that is stored for them, in one commit. Nobody is connected to it.
 // Engine.ddl is held.
-func (e *Engine) removeDatabase(db uint32) error {
+func (e *Runner) removeDatabase(db uint32) error {
 	snap := e.cat.Current()
 	gone := snap.Contents(db)
 	c := &state.Commit{}
@@ -408,18 +408,18 @@ const leaveTime = time.Second
 // since sessions that end need it.
 func (s *Session) closed(ctx context.Context, d *catalog.Database, force bool, f func() error) error {
 	e := s.eng
-	e.mu.Lock()
+	e.sessionsMu.Lock()
 	if e.closing[d.OID] {
-		e.mu.Unlock()
+		e.sessionsMu.Unlock()
 		return pgerr.New(pgerr.ObjectInUse, "database \"%s\" is being accessed by other users", d.Name).
 			WithDetail("Another session is renaming or dropping it.")
 	}
 	e.closing[d.OID] = true
-	e.mu.Unlock()
+	e.sessionsMu.Unlock()
 	defer func() {
-		e.mu.Lock()
+		e.sessionsMu.Lock()
 		delete(e.closing, d.OID)
-		e.mu.Unlock()
+		e.sessionsMu.Unlock()
 	}()
 	wait := leaveTime
 	if force {
@@ -438,8 +438,8 @@ func (s *Session) closed(ctx context.Context, d *catalog.Database, force bool, f
 func (s *Session) untilLeft(ctx context.Context, d *catalog.Database, wait time.Duration) error {
 	e := s.eng
 	count := func() int {
-		e.mu.RLock()
-		defer e.mu.RUnlock()
+		e.sessionsMu.RLock()
+		defer e.sessionsMu.RUnlock()
 		return len(e.sessionsIn(d.OID))
 	}
 	for deadline := time.Now().Add(wait); count() > 0; {
@@ -473,9 +473,9 @@ func (s *Session) untilLeft(ctx context.Context, d *catalog.Database, wait time.
 // endSessions ends all sessions of a database, if the session may end each.
 func (s *Session) endSessions(d *catalog.Database) error {
 	e, snap := s.eng, s.snapshot()
-	e.mu.RLock()
+	e.sessionsMu.RLock()
 	xs := e.sessionsIn(d.OID)
-	e.mu.RUnlock()
+	e.sessionsMu.RUnlock()
 	for _, x := range xs {
 		whose := x.who.authenticated
 		if snap.Superuser(whose) && !snap.Superuser(s.who.current) {

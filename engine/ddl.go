@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -214,7 +215,7 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 		return err
 	}
 	s.furnish(t)
-	if err := s.mayUseTypes(columnTypes(t.Columns)...); err != nil {
+	if err := s.mayUseTypes(stage.ColumnTypes(t.Columns)...); err != nil {
 		return err
 	}
 	s.number(t)
@@ -236,7 +237,7 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 }
 
 // startTable starts the graph of a new, empty table with its indexes.
-func (e *Engine) startTable(t *catalog.Table, indexes []*catalog.Index) error {
+func (e *Runner) startTable(t *catalog.Table, indexes []*catalog.Index) error {
 	g := e.addTable(t.OID)
 	for _, ix := range indexes {
 		j, err := e.recoverJob(ix)

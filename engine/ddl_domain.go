@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -303,7 +304,7 @@ func (s *Session) holdsDomain(ctx context.Context, t *catalog.Type, check *catal
 		err := e.tableAtRest(ctx, oid, func(*graph) error {
 			sn := e.store.Snapshot()
 			defer sn.Close()
-			return scanRelation(snap, sn, oid, e.cfg.ChunkRows, func(c *vec.Chunk) error { return s.holdsColumn(u, p, c) })
+			return stage.ScanRelation(snap, sn, oid, e.cfg.ChunkRows, func(c *vec.Chunk) error { return s.holdsColumn(u, p, c) })
 		})
 		if err != nil {
 			return err
@@ -316,7 +317,7 @@ func (s *Session) holdsDomain(ctx context.Context, t *catalog.Type, check *catal
 func (s *Session) holdsVisible(ctx context.Context, u domainUse, p *expr.Program) error {
 	r := s.newRun(ctx)
 	defer r.close()
-	scan := &plan.Scan{Kind: plan.RelTable, Rel: u.rel.Header().OID, Name: u.rel.Header().Name, Cols: allColumns(columnTypes(u.rel.Cols()))}
+	scan := &plan.Scan{Kind: plan.RelTable, Rel: u.rel.Header().OID, Name: u.rel.Header().Name, Cols: stage.AllColumns(stage.ColumnTypes(u.rel.Cols()))}
 	if _, ok := u.rel.(*catalog.Table); ok {
 		s.tx.ddl.held(scan.Rel, r.snap.Clock())
 	}

@@ -113,7 +113,7 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 
 // dropNow commits the removal of objects, dependents first, with all that is stored
 // for them.
-func (e *Engine) dropNow(order []catalog.Object, changes []catalog.Change) error {
+func (e *Runner) dropNow(order []catalog.Object, changes []catalog.Change) error {
 	c := &state.Commit{}
 	for _, o := range order {
 		e.dropStorage(c, o.Header().OID)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -17,7 +18,7 @@ func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
 	if _, err := s.place(&t.Head, false); err != nil {
 		return err
 	}
-	if err := s.mayUseTypes(columnTypes(t.Fields)...); err != nil {
+	if err := s.mayUseTypes(stage.ColumnTypes(t.Fields)...); err != nil {
 		return err
 	}
 	s.furnish(t)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -74,11 +75,11 @@ func (s *Session) runWriting(ctx context.Context, plan func() (writing, []types.
 		if err == errStalePlan { // nothing is done yet
 			continue
 		}
-		if !errors.Is(err, errConflict) {
+		if !errors.Is(err, stage.ErrConflict) {
 			return ret, n, err
 		}
 		if try == dmlRetries || !s.tx.alone {
-			return nil, 0, conflictError(err)
+			return nil, 0, stage.ConflictError(err)
 		}
 		if err := canceled(ctx); err != nil {
 			return nil, 0, err
@@ -316,11 +317,6 @@ func (m *modify) eval(e expr.Expr, c *vec.Chunk) (vec.Vector, error) {
 	return p.Eval(m.ec, c)
 }
 
-// columns returns columns [lo, hi) of a chunk as one of their own.
-func columns(c *vec.Chunk, lo, hi int) *vec.Chunk {
-	return &vec.Chunk{Rows: c.Rows, Cols: append([]vec.Vector(nil), c.Cols[lo:hi]...), Diff: c.Diff}
-}
-
 func (m *modify) insert(c *vec.Chunk) error {
 	bad := m.check(c)
 	if bad != nil && c.Rows == 1 {
@@ -331,7 +327,7 @@ func (m *modify) insert(c *vec.Chunk) error {
 	if err != nil {
 		return err
 	}
-	w.lenient = w.lenient || m.d.Conflict != nil
+	w.Lenient = w.Lenient || m.d.Conflict != nil
 	if m.new = m.done; m.d.Conflict != nil && !m.d.Conflict.Nothing {
 		m.new = vec.NewChunk(c.Types(), 0)
 	}
@@ -344,7 +340,7 @@ func (m *modify) insert(c *vec.Chunk) error {
 				return err
 			}
 		}
-		steps, each := w.copies(c.Weight(i))
+		steps, each := w.Copies(c.Weight(i))
 		for range steps {
 			if err := m.insertOne(w, c, i, each, touched); err != nil {
 				return err
@@ -360,7 +356,7 @@ func (m *modify) insert(c *vec.Chunk) error {
 
 // insertOne stages a new row, or does what ON CONFLICT says. touched are the rows
 // that the statement has made, which it must not change again.
-func (m *modify) insertOne(w *tableWrite, c *vec.Chunk, i int, n int64, touched map[string]bool) error {
+func (m *modify) insertOne(w *stage.TableWrite, c *vec.Chunk, i int, n int64, touched map[string]bool) error {
 	t, on := m.d.Table, m.d.Conflict
 	if on != nil {
 		k, err := m.r.conflicting(t, w, on.Arbiters, c, i)
@@ -391,8 +387,8 @@ func (m *modify) insertOne(w *tableWrite, c *vec.Chunk, i int, n int64, touched 
 }
 
 // upsert changes the existing row as ON CONFLICT DO UPDATE says.
-func (m *modify) upsert(w *tableWrite, cur []byte, c *vec.Chunk, i int, touched map[string]bool) error {
-	old := vec.NewChunk(columnTypes(m.d.Table.Columns), 1)
+func (m *modify) upsert(w *stage.TableWrite, cur []byte, c *vec.Chunk, i int, touched map[string]bool) error {
+	old := vec.NewChunk(stage.ColumnTypes(m.d.Table.Columns), 1)
 	if _, err := vec.DecodeRow(old, nil, cur); err != nil {
 		return err
 	}
@@ -436,14 +432,14 @@ func (m *modify) upsert(w *tableWrite, cur []byte, c *vec.Chunk, i int, touched 
 
 // replace stages the removal of old rows, then the new ones, whose keys must be
 // free by then.
-func (m *modify) replace(w *tableWrite, old, fresh *vec.Chunk) error {
+func (m *modify) replace(w *stage.TableWrite, old, fresh *vec.Chunk) error {
 	for i := range old.Rows {
-		if err := w.add(old, i, -old.Weight(i)); err != nil {
+		if err := w.Add(old, i, -old.Weight(i)); err != nil {
 			return err
 		}
 	}
 	for i := range fresh.Rows {
-		steps, each := w.copies(old.Weight(i))
+		steps, each := w.Copies(old.Weight(i))
 		for range steps {
 			if err := m.r.insertRow(m.d.Table, w, fresh, i, each); err != nil {
 				return err
@@ -461,7 +457,7 @@ func (m *modify) update(c *vec.Chunk) error {
 	if err != nil {
 		return err
 	}
-	old, fresh := columns(c, 0, m.nc), columns(c, m.nc, 2*m.nc)
+	old, fresh := stage.Columns(c, 0, m.nc), stage.Columns(c, m.nc, 2*m.nc)
 	if err := m.check(fresh); err != nil {
 		return err
 	}
@@ -486,9 +482,9 @@ func (m *modify) delete(c *vec.Chunk) error {
 	if err != nil {
 		return err
 	}
-	old := columns(c, 0, m.nc)
+	old := stage.Columns(c, 0, m.nc)
 	for i := range c.Rows {
-		if err := w.add(old, i, -c.Weight(i)); err != nil {
+		if err := w.Add(old, i, -c.Weight(i)); err != nil {
 			return err
 		}
 	}
@@ -508,7 +504,7 @@ func (m *modify) count(c *vec.Chunk) {
 // often as the row is stored.
 func (m *modify) onceEach(c *vec.Chunk) (*vec.Chunk, error) {
 	key := catalog.StorageKey(m.d.Table)
-	old := columns(c, 0, m.nc)
+	old := stage.Columns(c, 0, m.nc)
 	out := vec.NewChunk(c.Types(), c.Rows)
 	if key != nil {
 		seen := map[string]bool{}
@@ -566,7 +562,7 @@ func (m *modify) changed(key string, c *vec.Chunk, i int) (bool, error) {
 // statement sees it and nothing in it has removed it yet.
 func (m *modify) stored(row string) (int64, error) {
 	n := int64(0)
-	if own := m.r.own[m.d.Table.OID]; own == nil || !own.whole {
+	if own := m.r.own[m.d.Table.OID]; own == nil || !own.Whole {
 		var err error
 		if n, err = m.r.snap.Count(m.d.Table.OID, []byte(row)); err != nil {
 			return 0, err
@@ -577,12 +573,12 @@ func (m *modify) stored(row string) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		m.now = netRows(w.rows)
+		m.now = stage.NetRows(w.Rows)
 		m.before = m.now
 		if len(m.r.with) > 0 {
 			m.before = nil
 			if own := m.r.own[m.d.Table.OID]; own != nil {
-				m.before = netRows(own.rows)
+				m.before = stage.NetRows(own.Rows)
 			}
 		}
 	}

@@ -16,11 +16,10 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/colcache"
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/internal/vfs"
-	"github.com/streamdb/streamdb/pgerr"
-	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -64,6 +63,29 @@ type Config struct {
 // Engine is a whole server but for the protocol. Its methods are safe for
 // concurrent use.
 type Engine struct {
+	*Runner
+	notices notices
+	temps   atomic.Int64 // numbers of schemas of temporary objects given out
+	plans   planCache
+
+	sessionsMu sync.RWMutex
+	sessions   map[int32]*Session
+	closing    map[uint32]bool // databases that nobody may connect to: they are being dropped or renamed
+}
+
+// Open opens or creates a data directory and brings every job back to its last
+// committed epoch.
+func Open(cfg Config) (*Engine, error) {
+	r, err := openRunner(cfg, statusRelations()...)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{Runner: r, sessions: map[int32]*Session{}, closing: map[uint32]bool{}}, nil
+}
+
+// Runner runs the jobs of a data directory: it owns the store, the catalog, and the
+// graphs. Its methods are safe for concurrent use.
+type Runner struct {
 	cfg   Config
 	log   *slog.Logger
 	store *state.Store
@@ -102,8 +124,6 @@ type Engine struct {
 	// swapping is held meanwhile.
 	swaps    atomic.Uint64
 	swapping sync.RWMutex
-	notices  notices
-	temps    atomic.Int64 // numbers of schemas of temporary objects given out
 	// merging is held while two graphs become one.
 	merging sync.Mutex
 
@@ -113,16 +133,12 @@ type Engine struct {
 	// replacing are the views that are being replaced, by OID.
 	replacing map[uint32]*replacement
 	sources   map[uint32]connector.Source
-	sessions  map[int32]*Session
-	closing   map[uint32]bool // databases that nobody may connect to: they are being dropped or renamed
 	seqs      sequences
-
-	plans planCache
 }
 
-// Open opens or creates a data directory and brings every job back to its last
-// committed epoch.
-func Open(cfg Config) (*Engine, error) {
+// openRunner opens or creates a data directory and brings every job back to its last
+// committed epoch. The relations are part of the catalog besides those it has itself.
+func openRunner(cfg Config, relations ...catalog.Object) (*Runner, error) {
 	expr.RegisterPathRegexes()
 	if cfg.ChunkRows <= 0 {
 		cfg.ChunkRows = vec.MaxRows
@@ -151,14 +167,14 @@ func Open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Engine{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second, seats: exec.NewSeats(runtime.NumCPU()), backfillRows: backfillEpochRows,
+	e := &Runner{cfg: cfg, log: cfg.Log, store: st, cols: cols, ctx: ctx, cancel: cancel, start: time.Now(), stallCheck: 5 * time.Second, seats: exec.NewSeats(runtime.NumCPU()), backfillRows: backfillEpochRows,
 		graphOf: map[uint32]*graph{}, jobs: map[uint32]*job{}, replacing: map[uint32]*replacement{},
-		sources: map[uint32]connector.Source{}, sessions: map[int32]*Session{}, closing: map[uint32]bool{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
+		sources: map[uint32]connector.Source{}, seqs: sequences{byOID: map[uint32]*sequence{}}}
 	e.epoch.Store(uint64(st.LastEpoch()))
 	e.vault = e.newVault()
 	if err = e.loadInstance(); err == nil {
 		if err = e.vault.verify(); err == nil {
-			err = e.recover()
+			err = e.recover(relations)
 		}
 	}
 	if err != nil {
@@ -170,7 +186,7 @@ func Open(cfg Config) (*Engine, error) {
 }
 
 // loadInstance reads the name of the data directory, or gives a new one its name.
-func (e *Engine) loadInstance() error {
+func (e *Runner) loadInstance() error {
 	key := []byte("instance")
 	v, ok, err := e.store.MetaGet(key)
 	if err != nil {
@@ -186,7 +202,7 @@ func (e *Engine) loadInstance() error {
 
 // Close stops every job at its last committed epoch and closes the store. What is
 // stuck in an operator or an external system is left behind after some seconds.
-func (e *Engine) Close() error {
+func (e *Runner) Close() error {
 	e.cancel()
 	gs := e.graphs()
 	for _, g := range gs {
@@ -226,7 +242,7 @@ func (e *Engine) Close() error {
 }
 
 // haltAll halts every job, those being created with an error.
-func (e *Engine) haltAll() []*job {
+func (e *Runner) haltAll() []*job {
 	e.mu.RLock()
 	js := slices.Collect(maps.Values(e.jobs))
 	for _, r := range e.replacing {
@@ -243,7 +259,7 @@ func (e *Engine) haltAll() []*job {
 }
 
 // swap runs f, in which the catalog and what it says of the store change together.
-func (e *Engine) swap(f func() error) error {
+func (e *Runner) swap(f func() error) error {
 	e.swapping.Lock()
 	defer e.swapping.Unlock()
 	e.swaps.Add(1)
@@ -253,7 +269,7 @@ func (e *Engine) swap(f func() error) error {
 
 // steady calls f, again if there was a swap meanwhile: what f takes from the
 // catalog and from the store is of one moment.
-func (e *Engine) steady(f func()) {
+func (e *Runner) steady(f func()) {
 	for {
 		n := e.swaps.Load()
 		if n&1 != 0 {
@@ -268,9 +284,9 @@ func (e *Engine) steady(f func()) {
 	}
 }
 
-func (e *Engine) nextEpoch() types.Epoch { return types.Epoch(e.epoch.Add(1)) }
+func (e *Runner) nextEpoch() types.Epoch { return types.Epoch(e.epoch.Add(1)) }
 
-func (e *Engine) commit(c *state.Commit) error {
+func (e *Runner) commit(c *state.Commit) error {
 	if f := e.commitFault; f != nil {
 		if err := f(c); err != nil {
 			return err
@@ -280,7 +296,7 @@ func (e *Engine) commit(c *state.Commit) error {
 }
 
 // graphs returns the distinct graphs.
-func (e *Engine) graphs() []*graph {
+func (e *Runner) graphs() []*graph {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	seen := map[*graph]bool{}
@@ -294,7 +310,7 @@ func (e *Engine) graphs() []*graph {
 	return out
 }
 
-func (e *Engine) setGraph(id uint32, g *graph) {
+func (e *Runner) setGraph(id uint32, g *graph) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if g == nil {
@@ -304,14 +320,14 @@ func (e *Engine) setGraph(id uint32, g *graph) {
 	e.graphOf[id] = g
 }
 
-func (e *Engine) lookupGraph(id uint32) *graph {
+func (e *Runner) lookupGraph(id uint32) *graph {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return e.graphOf[id]
 }
 
 // moveGraph makes b the graph of an object of a, unless it was dropped meanwhile.
-func (e *Engine) moveGraph(id uint32, a, b *graph) {
+func (e *Runner) moveGraph(id uint32, a, b *graph) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.graphOf[id] == a {
@@ -322,12 +338,12 @@ func (e *Engine) moveGraph(id uint32, a, b *graph) {
 // graphFor returns the graph that holds all of rels, merging graphs if they lie
 // in several; nil if rels is empty. A merge that waits for a slow graph goes on
 // in the background when ctx ends.
-func (e *Engine) graphFor(ctx context.Context, rels []uint32) (*graph, error) {
+func (e *Runner) graphFor(ctx context.Context, rels []uint32) (*graph, error) {
 	var g *graph
 	for _, r := range rels {
 		h := e.lookupGraph(r)
 		if h == nil {
-			return nil, relationGone(r)
+			return nil, stage.RelationGone(r)
 		}
 		if g == nil {
 			g = h
@@ -348,25 +364,21 @@ func (e *Engine) graphFor(ctx context.Context, rels []uint32) (*graph, error) {
 			return nil, canceled(ctx)
 		}
 		if g = e.lookupGraph(rels[0]); g == nil {
-			return nil, relationGone(rels[0])
+			return nil, stage.RelationGone(rels[0])
 		}
 		return g, nil
 	}
 	return g, nil
 }
 
-func relationGone(oid uint32) error {
-	return pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", oid)
-}
-
 // mergeAll makes one graph of those that hold rels.
-func (e *Engine) mergeAll(rels []uint32) error {
+func (e *Runner) mergeAll(rels []uint32) error {
 	e.merging.Lock()
 	defer e.merging.Unlock()
 	for _, r := range rels[1:] {
 		a, b := e.lookupGraph(rels[0]), e.lookupGraph(r)
 		if a == nil || b == nil {
-			return relationGone(r)
+			return stage.RelationGone(r)
 		}
 		if a != b {
 			if err := e.mergeGraphs(a, b); err != nil {
@@ -378,7 +390,7 @@ func (e *Engine) mergeAll(rels []uint32) error {
 }
 
 // mergeGraphs moves everything of b into a, with both at rest.
-func (e *Engine) mergeGraphs(a, b *graph) error {
+func (e *Runner) mergeGraphs(a, b *graph) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b.mu.Lock()
@@ -440,7 +452,7 @@ func catalogKV(es []catalog.Entry) []state.KV {
 
 // changeCatalog makes changes durable, with extra puts and drops in the same
 // step, and publishes them. Engine.ddl is held.
-func (e *Engine) changeCatalog(c *state.Commit, changes ...catalog.Change) error {
+func (e *Runner) changeCatalog(c *state.Commit, changes ...catalog.Change) error {
 	next, entries, err := e.cat.Current().Apply(changes...)
 	if err != nil {
 		return err
@@ -455,7 +467,7 @@ func (e *Engine) changeCatalog(c *state.Commit, changes ...catalog.Change) error
 }
 
 // openSource returns the connector's source of a catalog source.
-func (e *Engine) openSource(oid uint32) (connector.Source, error) {
+func (e *Runner) openSource(oid uint32) (connector.Source, error) {
 	e.mu.RLock()
 	s := e.sources[oid]
 	e.mu.RUnlock()
@@ -474,99 +486,6 @@ func (e *Engine) openSource(oid uint32) (connector.Source, error) {
 	e.sources[oid] = s
 	e.mu.Unlock()
 	return s, nil
-}
-
-// scanRelation reads a stored relation's rows in key order, whole rows in chunks
-// that f borrows. The catalog is the one that was current with the snapshot.
-func scanRelation(cat *catalog.Snapshot, sn *state.Snapshot, rel uint32, rows int, f func(*vec.Chunk) error) error {
-	r, ok := cat.ByOID(rel).(catalog.Relation)
-	if !ok {
-		return pgerr.New(pgerr.UndefinedTable, "the relation with OID %d does not exist any more", rel)
-	}
-	return scanRows(sn, catalog.StoreID(r), columnTypes(r.Cols()), storedForm(r), nil, nil, rows, f)
-}
-
-func columnTypes(cs []catalog.Column) []types.T {
-	ts := make([]types.T, len(cs))
-	for i := range cs {
-		ts[i] = cs[i].Type
-	}
-	return ts
-}
-
-// rowForm is where a stored row lies.
-type rowForm = plan.StoredForm
-
-const (
-	formKeyed   = plan.Keyed   // the value is the row
-	formBag     = plan.Bag     // the key is the row, the value a count
-	formOrdered = plan.Ordered // the same behind the key of an index
-)
-
-// storedForm is the form of a relation's own rows.
-func storedForm(r catalog.Relation) rowForm {
-	if catalog.StorageKey(r) == nil {
-		return formBag
-	}
-	return formKeyed
-}
-
-// scanRows reads rows with storage keys in [lo, hi) as chunks.
-func scanRows(sn *state.Snapshot, rel uint32, ts []types.T, form rowForm, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
-	return scanColumns(sn, rel, ts, allColumns(ts), form, lo, hi, rows, f)
-}
-
-// scanColumns is scanRows for chunks of some columns; each is named once.
-func scanColumns(sn *state.Snapshot, rel uint32, ts []types.T, cols []int, form rowForm, lo, hi []byte, rows int, f func(*vec.Chunk) error) error {
-	it, err := sn.Scan(rel, lo, hi)
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	read := vec.NewRowReader(ts, cols)
-	c := vec.NewChunk(pickTypes(ts, cols), rows)
-	size := 0
-	for it.Next() {
-		w, row := int64(1), it.Val()
-		switch form {
-		case formBag:
-			w, row = it.Count(), it.Key()
-		case formOrdered:
-			w, row = it.Count(), exec.OrderedRow(it.Key())
-		}
-		if err := read.Read(c, row); err != nil {
-			return fmt.Errorf("relation %d: %w", rel, err)
-		}
-		c.AddWeight(w)
-		if size += len(row); c.Rows < rows && size <= vec.SoftBytes {
-			continue
-		}
-		size = 0
-		if err := f(c); err != nil {
-			return err
-		}
-		c.Reset()
-	}
-	if err := it.Err(); err != nil || c.Rows == 0 {
-		return err
-	}
-	return f(c)
-}
-
-func allColumns(ts []types.T) []int {
-	out := make([]int, len(ts))
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-func pickTypes(ts []types.T, cols []int) []types.T {
-	out := make([]types.T, len(cols))
-	for i, c := range cols {
-		out[i] = ts[c]
-	}
-	return out
 }
 
 func objectID(oid uint32) []byte { return binary.BigEndian.AppendUint32(nil, oid) }

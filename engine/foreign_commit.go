@@ -2,44 +2,18 @@ package engine
 
 import (
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
 )
 
-// keyRelations adds to relations those that foreign keys tie to them.
-func keyRelations(snap *catalog.Snapshot, rels []uint32) []uint32 {
-	seen := map[uint32]bool{}
-	for _, r := range rels {
-		seen[r] = true
-	}
-	add := func(oid uint32) {
-		if !seen[oid] {
-			seen[oid] = true
-			rels = append(rels, oid)
-		}
-	}
-	for _, r := range rels {
-		t, ok := snap.ByOID(r).(*catalog.Table)
-		if !ok {
-			continue
-		}
-		for i := range t.ForeignKeys {
-			add(t.ForeignKeys[i].Table)
-		}
-		for _, ref := range snap.References(r) {
-			add(ref.Child.OID)
-		}
-	}
-	return rels
-}
-
 // foreign returns the checker of a foreign key, as of the catalog.
-func (g *graph) foreignKey(snap *catalog.Snapshot, child *catalog.Table, fk *catalog.ForeignKey) (*foreignKey, error) {
+func (g *graph) foreignKey(snap *catalog.Snapshot, child *catalog.Table, fk *catalog.ForeignKey) (*stage.ForeignKey, error) {
 	k := g.keys[fk.OID]
-	if k == nil || k.ForeignKey != fk || k.child != child || snap.ByOID(fk.Table) != catalog.Object(k.parent) ||
-		k.index != nil && snap.ByOID(fk.Index) != catalog.Object(k.index.ix) {
+	if k == nil || k.ForeignKey != fk || k.Child != child || snap.ByOID(fk.Table) != catalog.Object(k.Parent) ||
+		k.ParentIndex != nil && snap.ByOID(fk.Index) != catalog.Object(k.ParentIndex.Ix) {
 		var err error
-		if k, err = newForeignKey(snap, child, fk); err != nil {
+		if k, err = stage.NewForeignKey(snap, child, fk); err != nil {
 			return nil, err
 		}
 		g.keys[fk.OID] = k
@@ -47,18 +21,11 @@ func (g *graph) foreignKey(snap *catalog.Snapshot, child *catalog.Table, fk *cat
 	return k, nil
 }
 
-// keyChange is what a write makes of one foreign key.
-type keyChange struct {
-	k             *foreignKey
-	child, parent *tableWrite          // nil: not written
-	added         map[string]*keyDelta // of the child, see netChild
-}
-
 // keyChanges are those of the foreign keys that a write concerns.
-func (g *graph) keyChanges(snap *catalog.Snapshot, w *write) ([]*keyChange, error) {
-	var out []*keyChange
-	byOID := map[uint32]*keyChange{}
-	of := func(t *catalog.Table, fk *catalog.ForeignKey) (*keyChange, error) {
+func (g *graph) keyChanges(snap *catalog.Snapshot, w *stage.Write) ([]*stage.KeyChange, error) {
+	var out []*stage.KeyChange
+	byOID := map[uint32]*stage.KeyChange{}
+	of := func(t *catalog.Table, fk *catalog.ForeignKey) (*stage.KeyChange, error) {
 		if c := byOID[fk.OID]; c != nil {
 			return c, nil
 		}
@@ -66,13 +33,13 @@ func (g *graph) keyChanges(snap *catalog.Snapshot, w *write) ([]*keyChange, erro
 		if err != nil {
 			return nil, err
 		}
-		c := &keyChange{k: k}
+		c := &stage.KeyChange{K: k}
 		out, byOID[fk.OID] = append(out, c), c
 		return c, nil
 	}
-	for i := range w.tables {
-		tw := &w.tables[i]
-		t, ok := snap.ByOID(tw.rel).(*catalog.Table)
+	for i := range w.Tables {
+		tw := &w.Tables[i]
+		t, ok := snap.ByOID(tw.Rel).(*catalog.Table)
 		if !ok {
 			continue
 		}
@@ -81,14 +48,14 @@ func (g *graph) keyChanges(snap *catalog.Snapshot, w *write) ([]*keyChange, erro
 			if err != nil {
 				return nil, err
 			}
-			c.child = tw
+			c.Child = tw
 		}
-		for _, ref := range snap.References(tw.rel) {
+		for _, ref := range snap.References(tw.Rel) {
 			c, err := of(ref.Child, ref.ForeignKey)
 			if err != nil {
 				return nil, err
 			}
-			c.parent = tw
+			c.Parent = tw
 		}
 	}
 	return out, nil
@@ -98,31 +65,31 @@ func (g *graph) keyChanges(snap *catalog.Snapshot, w *write) ([]*keyChange, erro
 // given the last commit and the writes of the epoch before it, which the overlays
 // hold with this one's changes of rows. A foreign key's overlay counts the rows that
 // have come with each key.
-func (g *graph) checkForeign(by rules, sn *state.Snapshot, w *write, ov map[uint32]*overlay, undo *undoLog) error {
-	snap := by.cat
+func (g *graph) checkForeign(by stage.Rules, sn *state.Snapshot, w *stage.Write, ov map[uint32]*stage.Overlay, undo *stage.UndoLog) error {
+	snap := by.Cat
 	changes, err := g.keyChanges(snap, w)
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		if g.tables[c.k.parent.OID] == nil || g.tables[c.k.child.OID] == nil {
-			return errConflict // it has come since the write looked for its graph
+		if g.tables[c.K.Parent.OID] == nil || g.tables[c.K.Child.OID] == nil {
+			return stage.ErrConflict // it has come since the write looked for its graph
 		}
-		if c.child == nil {
+		if c.Child == nil {
 			continue
 		}
-		if c.added, err = c.k.netChild(c.child.rows); err != nil {
+		if c.Added, err = c.K.NetChild(c.Child.Rows); err != nil {
 			return err
 		}
-		o := ov[c.k.OID]
+		o := ov[c.K.OID]
 		if o == nil {
-			o = &overlay{count: map[string]int64{}}
-			ov[c.k.OID] = o
+			o = &stage.Overlay{Count: map[string]int64{}}
+			ov[c.K.OID] = o
 		}
-		for key, d := range c.added {
-			if refState(key[0]) == refKey {
-				o.count[key[1:]] += d.n
-				*undo = append(*undo, undoEntry{o: o, key: key[1:], n: d.n})
+		for key, d := range c.Added {
+			if stage.RefState(key[0]) == stage.RefKey {
+				o.Count[key[1:]] += d.N
+				*undo = append(*undo, stage.UndoEntry{O: o, Key: key[1:], N: d.N})
 			}
 		}
 	}
@@ -138,17 +105,17 @@ func (g *graph) checkForeign(by rules, sn *state.Snapshot, w *write, ov map[uint
 }
 
 // checkAdded checks what the rows of the child that have come reference.
-func (g *graph) checkAdded(by rules, sn *state.Snapshot, c *keyChange, ov map[uint32]*overlay) error {
-	if c.child == nil || c.child.checked && ov[c.k.parent.OID] == nil && g.eng.cols.Unchanged(c.k.parent.OID, c.child.seenAt) {
+func (g *graph) checkAdded(by stage.Rules, sn *state.Snapshot, c *stage.KeyChange, ov map[uint32]*stage.Overlay) error {
+	if c.Child == nil || c.Child.Checked && ov[c.K.Parent.OID] == nil && g.eng.cols.Unchanged(c.K.Parent.OID, c.Child.SeenAt) {
 		return nil
 	}
-	for key, d := range c.added {
-		if d.n <= 0 {
+	for key, d := range c.Added {
+		if d.N <= 0 {
 			continue
 		}
-		st := refState(key[0])
-		if st == refKey {
-			ok, err := c.k.present(by, sn, ov, []byte(key[1:]))
+		st := stage.RefState(key[0])
+		if st == stage.RefKey {
+			ok, err := c.K.Present(by, sn, ov, []byte(key[1:]))
 			if err != nil {
 				return err
 			}
@@ -156,87 +123,63 @@ func (g *graph) checkAdded(by rules, sn *state.Snapshot, c *keyChange, ov map[ui
 				continue
 			}
 		}
-		return violation{c.k.missing(st, c.child.rows, d.row)}
+		return stage.Violation{Err: c.K.Missing(st, c.Child.Rows, d.Row)}
 	}
 	return nil
 }
 
-// present reports whether the parent has a row with a key after the writes so far.
-func (k *foreignKey) present(by rules, sn *state.Snapshot, ov map[uint32]*overlay, key []byte) (bool, error) {
-	if k.index == nil {
-		if o := ov[k.parent.OID]; o != nil {
-			if row, seen := o.vals[string(key)]; seen {
-				return row != nil, nil
-			}
-		}
-		return k.stored(sn, key)
-	}
-	if keys := by.keys[k.Index]; keys != nil {
-		return keys[string(key)], nil
-	}
-	n := int64(0)
-	if o := ov[k.Index]; o != nil {
-		n = o.count[string(key)]
-	}
-	ok, err := k.stored(sn, key)
-	if ok {
-		n++
-	}
-	return n > 0, err
-}
-
 // checkRemoved checks that nothing references the keys of the parent that have gone.
-func (g *graph) checkRemoved(by rules, sn *state.Snapshot, c *keyChange, ov map[uint32]*overlay) error {
-	if c.parent == nil {
+func (g *graph) checkRemoved(by stage.Rules, sn *state.Snapshot, c *stage.KeyChange, ov map[uint32]*stage.Overlay) error {
+	if c.Parent == nil {
 		return nil
 	}
 	count := map[string]int64{}
-	if o := ov[c.k.OID]; o != nil {
-		count = o.count
+	if o := ov[c.K.OID]; o != nil {
+		count = o.Count
 	}
-	unchanged := c.parent.checked && g.eng.cols.Unchanged(c.k.child.OID, c.parent.seenAt)
-	keys := keySet{at: map[string]int{}, rows: c.parent.rows}
-	for key, d := range c.k.netParent(c.parent.rows) {
-		if d.n >= 0 {
+	unchanged := c.Parent.Checked && g.eng.cols.Unchanged(c.K.Child.OID, c.Parent.SeenAt)
+	keys := stage.KeySet{At: map[string]int{}, Rows: c.Parent.Rows}
+	for key, d := range c.K.NetParent(c.Parent.Rows) {
+		if d.N >= 0 {
 			continue
 		}
-		if ok, err := c.k.present(by, sn, ov, []byte(key)); ok || err != nil {
+		if ok, err := c.K.Present(by, sn, ov, []byte(key)); ok || err != nil {
 			if err != nil {
 				return err
 			}
 			continue
 		}
 		if !unchanged {
-			keys.at[key] = d.row
+			keys.At[key] = d.Row
 			continue
 		}
 		// The write itself leaves none of the rows that it saw; others may have come in
 		// this epoch.
 		others := count[key]
-		if own := c.added[string(rune(refKey))+key]; own != nil {
-			others -= own.n
+		if own := c.Added[string(rune(stage.RefKey))+key]; own != nil {
+			others -= own.N
 		}
 		if others > 0 {
-			return violation{c.k.referenced(c.parent.rows, d.row)}
+			return stage.Violation{Err: c.K.Referenced(c.Parent.Rows, d.Row)}
 		}
 	}
-	if len(keys.at) == 0 {
+	if len(keys.At) == 0 {
 		return nil
 	}
-	left := make(map[int]int64, len(keys.at))
-	for key, n := range keys.at {
+	left := make(map[int]int64, len(keys.At))
+	for key, n := range keys.At {
 		left[n] = count[key]
 	}
-	err := c.k.scanChild(by.cat, sn, keys, g.eng.cfg.ChunkRows, g.eng.indexComplete, func(ch *vec.Chunk, i, key int) error {
+	err := c.K.ScanChild(by.Cat, sn, keys, g.eng.cfg.ChunkRows, g.eng.indexComplete, func(ch *vec.Chunk, i, key int) error {
 		left[key] += ch.Weight(i)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, n := range sortedValues(keys.at) {
+	for _, n := range stage.SortedValues(keys.At) {
 		if left[n] > 0 {
-			return violation{c.k.referenced(c.parent.rows, n)}
+			return stage.Violation{Err: c.K.Referenced(c.Parent.Rows, n)}
 		}
 	}
 	return nil

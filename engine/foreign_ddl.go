@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -178,7 +179,7 @@ func removeForeignKey(changed map[uint32]*catalog.Table, ref catalog.Reference) 
 // keyCheck holds stored rows against a foreign key, while a table is altered.
 type keyCheck struct {
 	fk   *catalog.ForeignKey
-	k    *foreignKey
+	k    *stage.ForeignKey
 	have map[string]bool // the keys of the parent, if it is the table that is altered
 	want []*vec.Chunk    // rows of the child, if it is, one for each key
 	keys []string
@@ -324,7 +325,7 @@ func (a *alteration) revise() {
 func (a *alteration) keyChecks(next *catalog.Snapshot) ([]*keyCheck, error) {
 	var out []*keyCheck
 	add := func(child *catalog.Table, fk *catalog.ForeignKey) error {
-		k, err := newForeignKey(next, child, fk)
+		k, err := stage.NewForeignKey(next, child, fk)
 		if err != nil {
 			return err
 		}
@@ -357,11 +358,11 @@ func (a *alteration) keyChecks(next *catalog.Snapshot) ([]*keyCheck, error) {
 func (c *keyCheck) rows(t *catalog.Table, ch *vec.Chunk) error {
 	for i := range ch.Rows {
 		if c.have != nil {
-			if key, ok := c.k.parentKey(nil, ch, i); ok {
+			if key, ok := c.k.ParentKey(nil, ch, i); ok {
 				c.have[string(key)] = true
 			}
 		}
-		if c.k.child.OID == t.OID {
+		if c.k.Child.OID == t.OID {
 			if err := c.child(ch, i); err != nil {
 				return err
 			}
@@ -371,26 +372,26 @@ func (c *keyCheck) rows(t *catalog.Table, ch *vec.Chunk) error {
 }
 
 func (c *keyCheck) child(ch *vec.Chunk, i int) error {
-	key, st, err := c.k.childKey(nil, ch, i)
+	key, st, err := c.k.ChildKey(nil, ch, i)
 	switch {
 	case err != nil:
 		return err
-	case st == refNone || st == refKey && c.seen[string(key)]:
-	case st == refKey:
+	case st == stage.RefNone || st == stage.RefKey && c.seen[string(key)]:
+	case st == stage.RefKey:
 		c.seen[string(key)] = true
 		row := vec.NewChunk(ch.Types(), 1)
 		row.AppendFrom(ch, i, 1)
 		c.want, c.keys = append(c.want, row), append(c.keys, string(key))
 	default:
-		return c.k.missing(st, ch, i)
+		return c.k.Missing(st, ch, i)
 	}
 	return nil
 }
 
 // end checks the rows taken; those of another table that is the child are read now.
 func (c *keyCheck) end(from tableRows, altered uint32) error {
-	if c.k.child.OID != altered {
-		err := from.each(c.k.child.OID, func(ch *vec.Chunk) error {
+	if c.k.Child.OID != altered {
+		err := from.each(c.k.Child.OID, func(ch *vec.Chunk) error {
 			for i := range ch.Rows {
 				if err := c.child(ch, i); err != nil {
 					return err
@@ -411,7 +412,7 @@ func (c *keyCheck) end(from tableRows, altered uint32) error {
 			}
 		}
 		if !ok {
-			return c.k.missing(refKey, c.want[n], 0)
+			return c.k.Missing(stage.RefKey, c.want[n], 0)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/state"
@@ -74,16 +75,16 @@ func (o *offence) note(row int, err error) {
 }
 
 // foreign returns the checker of a foreign key, made once a run.
-func (r *run) foreign(child *catalog.Table, fk *catalog.ForeignKey) (*foreignKey, error) {
+func (r *run) foreign(child *catalog.Table, fk *catalog.ForeignKey) (*stage.ForeignKey, error) {
 	if k := r.keys[fk.OID]; k != nil {
 		return k, nil
 	}
-	k, err := newForeignKey(r.cat, child, fk)
+	k, err := stage.NewForeignKey(r.cat, child, fk)
 	if err != nil {
 		return nil, err
 	}
 	if r.keys == nil {
-		r.keys = map[uint32]*foreignKey{}
+		r.keys = map[uint32]*stage.ForeignKey{}
 	}
 	r.keys[fk.OID] = k
 	return k, nil
@@ -98,14 +99,14 @@ func (r *run) childChanged(t *catalog.Table, fk *catalog.ForeignKey, ev keyEvent
 	}
 	var buf, last []byte
 	for i := range ev.fresh.Rows {
-		if ev.old != nil && sameValues(ev.old, ev.fresh, k.cols, i) {
+		if ev.old != nil && sameValues(ev.old, ev.fresh, k.Cols, i) {
 			continue
 		}
-		key, st, err := k.childKey(buf[:0], ev.fresh, i)
+		key, st, err := k.ChildKey(buf[:0], ev.fresh, i)
 		if buf = key; err != nil {
 			return err
 		}
-		if st == refNone || st == refKey && last != nil && bytes.Equal(key, last) {
+		if st == stage.RefNone || st == stage.RefKey && last != nil && bytes.Equal(key, last) {
 			continue
 		}
 		if r.s.postpones(fk) {
@@ -116,7 +117,7 @@ func (r *run) childChanged(t *catalog.Table, fk *catalog.ForeignKey, ev keyEvent
 		case err != nil:
 			return err
 		case !ok:
-			bad.note(i, k.missing(st, ev.fresh, i))
+			bad.note(i, k.Missing(st, ev.fresh, i))
 			return nil
 		}
 		last = append(last[:0], key...)
@@ -137,20 +138,20 @@ func sameValues(a, b *vec.Chunk, cols []int, i int) bool {
 
 // childHolds reports whether the parent has what row i of the child references, or
 // the row is not there any more.
-func (r *run) childHolds(k *foreignKey, key []byte, st refState, c *vec.Chunk, i int) (bool, error) {
-	if st == refKey {
+func (r *run) childHolds(k *stage.ForeignKey, key []byte, st stage.RefState, c *vec.Chunk, i int) (bool, error) {
+	if st == stage.RefKey {
 		if ok, err := r.parentHas(k, key); ok || err != nil {
 			return ok, err
 		}
 	}
-	w := r.written(k.child.OID)
-	return w != nil && netRows(w.rows)[string(vec.AppendRow(nil, c, nil, i))] <= 0, nil
+	w := r.written(k.Child.OID)
+	return w != nil && stage.NetRows(w.Rows)[string(vec.AppendRow(nil, c, nil, i))] <= 0, nil
 }
 
 // written returns the transaction's write of a table, or nil.
-func (r *run) written(rel uint32) *tableWrite {
+func (r *run) written(rel uint32) *stage.TableWrite {
 	for _, w := range r.s.tx.writes {
-		if w.rel == rel && (w.rows.Rows > 0 || w.whole) {
+		if w.Rel == rel && (w.Rows.Rows > 0 || w.Whole) {
 			return w
 		}
 	}
@@ -159,39 +160,39 @@ func (r *run) written(rel uint32) *tableWrite {
 
 // parentHas reports whether the parent has a row with a key, as the transaction sees
 // it by now.
-func (r *run) parentHas(k *foreignKey, key []byte) (bool, error) {
-	w := r.written(k.parent.OID)
-	if w != nil && w.revision != k.parent.Revision {
-		return false, errConflict
+func (r *run) parentHas(k *stage.ForeignKey, key []byte) (bool, error) {
+	w := r.written(k.Parent.OID)
+	if w != nil && w.Revision != k.Parent.Revision {
+		return false, stage.ErrConflict
 	}
 	return r.parentFind(w, k, key)
 }
 
 // parentFind is parentHas given what the transaction has written to the parent.
-func (r *run) parentFind(w *tableWrite, k *foreignKey, key []byte) (bool, error) {
-	if w == nil && k.index != nil && r.s.eng.jobOf(k.Index) == nil { // made by the transaction
+func (r *run) parentFind(w *stage.TableWrite, k *stage.ForeignKey, key []byte) (bool, error) {
+	if w == nil && k.ParentIndex != nil && r.s.eng.jobOf(k.Index) == nil { // made by the transaction
 		var err error
-		if w, err = r.staged(k.parent); err != nil {
+		if w, err = r.staged(k.Parent); err != nil {
 			return false, err
 		}
 	}
 	if w == nil {
-		return k.stored(r.snap, key)
+		return k.Stored(r.snap, key)
 	}
-	if k.index == nil {
+	if k.ParentIndex == nil {
 		row, err := r.current(w, key)
 		return row != nil, err
 	}
-	if err := w.index(); err != nil {
+	if err := w.Index(); err != nil {
 		return false, err
 	}
-	for _, u := range w.unique {
-		if u.ix.OID == k.Index {
-			row, err := u.find(r.snap, key)
+	for _, u := range w.Unique {
+		if u.Ix.OID == k.Index {
+			row, err := u.Find(r.snap, key)
 			return row != nil, err
 		}
 	}
-	return k.stored(r.snap, key)
+	return k.Stored(r.snap, key)
 }
 
 // parentChanged acts upon rows of the parent that are gone or have another key. It
@@ -201,16 +202,16 @@ func (r *run) parentChanged(ref catalog.Reference, ev keyEvent, bad *offence) er
 	if err != nil {
 		return err
 	}
-	keys := keySet{at: map[string]int{}, rows: ev.old}
+	keys := stage.KeySet{At: map[string]int{}, Rows: ev.old}
 	for i := range ev.old.Rows {
-		if ev.fresh != nil && sameValues(ev.old, ev.fresh, k.refs, i) {
+		if ev.fresh != nil && sameValues(ev.old, ev.fresh, k.Refs, i) {
 			continue
 		}
-		if key, ok := k.parentKey(nil, ev.old, i); ok {
-			keys.at[string(key)] = i
+		if key, ok := k.ParentKey(nil, ev.old, i); ok {
+			keys.At[string(key)] = i
 		}
 	}
-	if len(keys.at) == 0 {
+	if len(keys.At) == 0 {
 		return nil
 	}
 	action := k.OnDelete
@@ -235,7 +236,7 @@ func (r *run) parentChanged(ref catalog.Reference, ev keyEvent, bad *offence) er
 }
 
 // checkAbsent is checkParent for the keys that the parent does not have again.
-func (r *run) checkAbsent(k *foreignKey, keys keySet, bad *offence) error {
+func (r *run) checkAbsent(k *stage.ForeignKey, keys stage.KeySet, bad *offence) error {
 	if err := r.forgetPresent(k, keys); err != nil {
 		return err
 	}
@@ -243,22 +244,22 @@ func (r *run) checkAbsent(k *foreignKey, keys keySet, bad *offence) error {
 }
 
 // forgetPresent leaves out the keys that the parent has after all.
-func (r *run) forgetPresent(k *foreignKey, keys keySet) error {
-	for key := range keys.at {
+func (r *run) forgetPresent(k *stage.ForeignKey, keys stage.KeySet) error {
+	for key := range keys.At {
 		ok, err := r.parentHas(k, []byte(key))
 		if err != nil {
 			return err
 		}
 		if ok {
-			delete(keys.at, key)
+			delete(keys.At, key)
 		}
 	}
 	return nil
 }
 
 // checkParent notes in bad the first row whose key is gone but referenced.
-func (r *run) checkParent(k *foreignKey, keys keySet, bad *offence) error {
-	if len(keys.at) == 0 {
+func (r *run) checkParent(k *stage.ForeignKey, keys stage.KeySet, bad *offence) error {
+	if len(keys.At) == 0 {
 		return nil
 	}
 	first := -1
@@ -270,31 +271,31 @@ func (r *run) checkParent(k *foreignKey, keys keySet, bad *offence) error {
 		return err
 	}
 	if first >= 0 {
-		bad.note(first, k.referenced(keys.rows, first))
+		bad.note(first, k.Referenced(keys.Rows, first))
 	}
 	return nil
 }
 
 // referencing calls f for the rows of the child that reference keys, as the
 // transaction sees them by now, with their weights.
-func (r *run) referencing(k *foreignKey, keys keySet, f func(c *vec.Chunk, i, key int, n int64)) error {
+func (r *run) referencing(k *stage.ForeignKey, keys stage.KeySet, f func(c *vec.Chunk, i, key int, n int64)) error {
 	var net map[string]int64
-	own := r.written(k.child.OID)
+	own := r.written(k.Child.OID)
 	if own != nil {
-		if own.revision != k.child.Revision {
-			return errConflict
+		if own.Revision != k.Child.Revision {
+			return stage.ErrConflict
 		}
-		net = netRows(own.rows)
+		net = stage.NetRows(own.Rows)
 	}
-	width := len(k.child.Columns)
-	stored := k.scanChild
-	if own != nil && own.whole {
+	width := len(k.Child.Columns)
+	stored := k.ScanChild
+	if own != nil && own.Whole {
 		stored = nothingStored
 	}
 	err := stored(r.cat, r.snap, keys, r.s.eng.cfg.ChunkRows, r.s.eng.indexComplete, func(c *vec.Chunk, i, key int) error {
 		n := c.Weight(i)
 		if own != nil {
-			row := string(vec.AppendRow(nil, columns(c, 0, width), nil, i))
+			row := string(vec.AppendRow(nil, stage.Columns(c, 0, width), nil, i))
 			if d := net[row]; d < 0 {
 				take := min(n, -d)
 				net[row], n = d+take, n-take
@@ -308,51 +309,51 @@ func (r *run) referencing(k *foreignKey, keys keySet, f func(c *vec.Chunk, i, ke
 	if err != nil || own == nil {
 		return err
 	}
-	for i := range own.rows.Rows {
-		row := string(vec.AppendRow(nil, own.rows, nil, i))
+	for i := range own.Rows.Rows {
+		row := string(vec.AppendRow(nil, own.Rows, nil, i))
 		n := net[row]
 		if n <= 0 {
 			continue
 		}
 		net[row] = 0
-		key, st, err := k.childKey(nil, own.rows, i)
+		key, st, err := k.ChildKey(nil, own.Rows, i)
 		if err != nil {
 			return err
 		}
-		if at, ok := keys.at[string(key)]; ok && st == refKey {
-			f(own.rows, i, at, n)
+		if at, ok := keys.At[string(key)]; ok && st == stage.RefKey {
+			f(own.Rows, i, at, n)
 		}
 	}
 	return nil
 }
 
 // nothingStored is scanChild of a table whose rows the transaction has all staged.
-func nothingStored(*catalog.Snapshot, *state.Snapshot, keySet, int, func(uint32) bool, func(c *vec.Chunk, i, key int) error) error {
+func nothingStored(*catalog.Snapshot, *state.Snapshot, stage.KeySet, int, func(uint32) bool, func(c *vec.Chunk, i, key int) error) error {
 	return nil
 }
 
 // keyAction deletes or changes the rows that reference keys.
-func (r *run) keyAction(k *foreignKey, action catalog.FKAction, keys keySet, ev keyEvent) error {
-	old := vec.NewChunk(columnTypes(k.child.Columns), 16)
+func (r *run) keyAction(k *stage.ForeignKey, action catalog.FKAction, keys stage.KeySet, ev keyEvent) error {
+	old := vec.NewChunk(stage.ColumnTypes(k.Child.Columns), 16)
 	var at []int // the row of the parent that each referenced
 	err := r.referencing(k, keys, func(c *vec.Chunk, i, key int, n int64) {
-		old.AppendFrom(columns(c, 0, len(old.Cols)), i, n)
+		old.AppendFrom(stage.Columns(c, 0, len(old.Cols)), i, n)
 		at = append(at, key)
 	})
 	if err != nil || old.Rows == 0 {
 		return err
 	}
-	w, err := r.staged(k.child)
+	w, err := r.staged(k.Child)
 	if err != nil {
 		return err
 	}
 	if action == catalog.FKCascade && ev.fresh == nil {
 		for i := range old.Rows {
-			if err := w.add(old, i, -old.Weight(i)); err != nil {
+			if err := w.Add(old, i, -old.Weight(i)); err != nil {
 				return err
 			}
 		}
-		r.noteKeys(k.child, old, nil)
+		r.noteKeys(k.Child, old, nil)
 		return nil
 	}
 	m, fresh, err := r.actedRows(k, action, old, at, ev)
@@ -366,30 +367,30 @@ func (r *run) keyAction(k *foreignKey, action catalog.FKAction, keys keySet, ev 
 }
 
 // actedRows are what the rows old of the child become.
-func (r *run) actedRows(k *foreignKey, action catalog.FKAction, old *vec.Chunk, at []int, ev keyEvent) (*modify, *vec.Chunk, error) {
+func (r *run) actedRows(k *stage.ForeignKey, action catalog.FKAction, old *vec.Chunk, at []int, ev keyEvent) (*modify, *vec.Chunk, error) {
 	numbers := k.Columns
 	if ev.fresh == nil && k.SetColumns != nil {
 		numbers = k.SetColumns
 	}
-	cols := catalog.ColumnPositions(k.child.Columns, numbers)
+	cols := catalog.ColumnPositions(k.Child.Columns, numbers)
 	both := &vec.Chunk{Rows: old.Rows, Cols: append([]vec.Vector(nil), old.Cols...), Diff: old.Diff}
 	var as []types.T
 	if action == catalog.FKCascade {
 		as = []types.T{}
-		for _, p := range catalog.ColumnPositions(k.parent.Columns, k.RefColumns) {
-			v := vec.New(k.parent.Columns[p].Type, old.Rows)
+		for _, p := range catalog.ColumnPositions(k.Parent.Columns, k.RefColumns) {
+			v := vec.New(k.Parent.Columns[p].Type, old.Rows)
 			for _, i := range at {
 				v.AppendFrom(ev.fresh.Cols[p], i)
 			}
-			both.Cols, as = append(both.Cols, v), append(as, k.parent.Columns[p].Type)
+			both.Cols, as = append(both.Cols, v), append(as, k.Parent.Columns[p].Type)
 		}
 	}
 	pl := &planner.Planner{Cat: r.cat, Session: &r.s.expr}
-	rules, err := pl.BindKeyAction(k.child, cols, as, action == catalog.FKSetDefault)
+	rules, err := pl.BindKeyAction(k.Child, cols, as, action == catalog.FKSetDefault)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &modify{r: r, d: rules.Mutation, ec: &expr.Ctx{Session: &r.s.expr}, nc: len(k.child.Columns)}
+	m := &modify{r: r, d: rules.Mutation, ec: &expr.Ctx{Session: &r.s.expr}, nc: len(k.Child.Columns)}
 	fresh := vec.NewChunk(old.Types(), old.Rows)
 	for c, e := range rules.Set {
 		v := old.Cols[c]
@@ -466,31 +467,31 @@ func findForeignKey(snap *catalog.Snapshot, oid uint32) (*catalog.Table, *catalo
 }
 
 // checkWhole checks a foreign key over all that the transaction has changed.
-func (r *run) checkWhole(k *foreignKey) error {
-	if w := r.written(k.child.OID); w != nil {
-		added, err := k.netChild(w.rows)
+func (r *run) checkWhole(k *stage.ForeignKey) error {
+	if w := r.written(k.Child.OID); w != nil {
+		added, err := k.NetChild(w.Rows)
 		if err != nil {
 			return err
 		}
 		for _, key := range sortedKeyNames(added) {
-			if d := added[key]; d.n > 0 {
-				st := refState(key[0])
-				if ok, err := r.childHolds(k, []byte(key[1:]), st, w.rows, d.row); err != nil {
+			if d := added[key]; d.N > 0 {
+				st := stage.RefState(key[0])
+				if ok, err := r.childHolds(k, []byte(key[1:]), st, w.Rows, d.Row); err != nil {
 					return err
 				} else if !ok {
-					return k.missing(st, w.rows, d.row)
+					return k.Missing(st, w.Rows, d.Row)
 				}
 			}
 		}
 	}
-	w := r.written(k.parent.OID)
+	w := r.written(k.Parent.OID)
 	if w == nil {
 		return nil
 	}
-	keys := keySet{at: map[string]int{}, rows: w.rows}
-	for key, d := range k.netParent(w.rows) {
-		if d.n < 0 {
-			keys.at[key] = d.row
+	keys := stage.KeySet{At: map[string]int{}, Rows: w.Rows}
+	for key, d := range k.NetParent(w.Rows) {
+		if d.N < 0 {
+			keys.At[key] = d.Row
 		}
 	}
 	var bad offence
@@ -500,68 +501,11 @@ func (r *run) checkWhole(k *foreignKey) error {
 	return bad.err
 }
 
-// keyDelta is how much oftener a key is there, and a row that has it: one that came,
-// if any did.
-type keyDelta struct {
-	n   int64
-	row int
-}
-
-func (d *keyDelta) add(n int64, row int) {
-	if d.n += n; n > 0 || d.row < 0 {
-		d.row = row
-	}
-}
-
-// netChild sums up what changes of the child make of the keys that it references.
-// Before each key stands a byte with its refState.
-func (k *foreignKey) netChild(c *vec.Chunk) (map[string]*keyDelta, error) {
-	out := map[string]*keyDelta{}
-	var buf []byte
-	for i := range c.Rows {
-		key, st, err := k.childKey(append(buf[:0], 0), c, i)
-		if buf = key; err != nil {
-			return nil, err
-		}
-		if st == refNone {
-			continue
-		}
-		if key[0] = byte(st); st != refKey {
-			key = vec.AppendRow(key[:1], c, nil, i)
-		}
-		d := out[string(key)]
-		if d == nil {
-			d = &keyDelta{row: -1}
-			out[string(key)] = d
-		}
-		d.add(c.Weight(i), i)
-	}
-	return out, nil
-}
-
-// netParent sums up what changes of the parent make of its keys.
-func (k *foreignKey) netParent(c *vec.Chunk) map[string]*keyDelta {
-	out := map[string]*keyDelta{}
-	for i := range c.Rows {
-		key, ok := k.parentKey(nil, c, i)
-		if !ok {
-			continue
-		}
-		d := out[string(key)]
-		if d == nil {
-			d = &keyDelta{row: -1}
-			out[string(key)] = d
-		}
-		d.add(c.Weight(i), i)
-	}
-	return out
-}
-
 // sortedKeyNames orders keys by the rows that have them.
-func sortedKeyNames(m map[string]*keyDelta) []string {
+func sortedKeyNames(m map[string]*stage.KeyDelta) []string {
 	byRow := map[string]int{}
 	for key, d := range m {
-		byRow[key] = d.row
+		byRow[key] = d.Row
 	}
 	return namesByValue(byRow)
 }
@@ -572,8 +516,8 @@ func (s *Session) settlePostponed(r *run) error {
 	if err == nil {
 		err = r.checkPostponed(func(*catalog.ForeignKey) bool { return true })
 	}
-	if errors.Is(err, errConflict) && !s.tx.alone {
-		return conflictError(err)
+	if errors.Is(err, stage.ErrConflict) && !s.tx.alone {
+		return stage.ConflictError(err)
 	}
 	return err
 }

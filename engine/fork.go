@@ -20,7 +20,7 @@ import (
 
 // fork is such a beginning.
 type fork struct {
-	eng       *Engine
+	eng       *Runner
 	old, view *catalog.MatView
 	job       *job // that takes over
 	label     string

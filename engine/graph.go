@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
@@ -17,7 +18,7 @@ import (
 
 // graph is a set of tables and jobs that share barriers and commits.
 type graph struct {
-	eng *Engine
+	eng *Runner
 	// mu is held for a cycle and for changes of the structure. A stuck job keeps
 	// it; what must not wait for such a job (DROP, Close) does without it.
 	mu     sync.Mutex
@@ -26,7 +27,7 @@ type graph struct {
 	// captures record changes for jobs that are being created, by relation.
 	captures map[*capture]uint32
 	unique   map[uint32]*uniqueSet // by table, see uniques
-	keys     map[uint32]*foreignKey
+	keys     map[uint32]*stage.ForeignKey
 	// building marks the graph of a job that is being created: its failure ends
 	// the creation instead of restarting it.
 	building bool
@@ -41,7 +42,7 @@ type graph struct {
 	commitMu sync.Mutex
 
 	qmu     sync.Mutex
-	writes  []*write
+	writes  []*stage.Write
 	into    *graph // the graph this one was merged into
 	ended   bool   // takes no writes any more
 	wake    chan struct{}
@@ -65,8 +66,8 @@ type tableNode struct {
 
 func newTableNode(oid uint32) *tableNode { return &tableNode{rel: oid, fan: &exec.FanOut{}} }
 
-func (e *Engine) newGraph() *graph {
-	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{}, captures: map[*capture]uint32{}, unique: map[uint32]*uniqueSet{}, keys: map[uint32]*foreignKey{},
+func (e *Runner) newGraph() *graph {
+	return &graph{eng: e, jobs: map[uint32]*job{}, tables: map[uint32]*tableNode{}, captures: map[*capture]uint32{}, unique: map[uint32]*uniqueSet{}, keys: map[uint32]*stage.ForeignKey{},
 		answers: newAnswers(), poked: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 		quit: make(chan struct{}), stopped: make(chan struct{})}
 }
@@ -178,7 +179,7 @@ func signal(c chan struct{}) {
 type epochRun struct {
 	bar    *exec.Barrier
 	commit *state.Commit
-	writes []*write // accepted
+	writes []*stage.Write // accepted
 	parts  []*contribution
 	// turn is what else the commit changes.
 	turn *turn
@@ -187,8 +188,8 @@ type epochRun struct {
 // turn is a change of what the graph consists of.
 type turn struct {
 	// write, unless nil, is part of the epoch. It has been admitted by rules.
-	write *write
-	rules rules
+	write *stage.Write
+	rules stage.Rules
 	// extra is committed with the epoch.
 	extra *state.Commit
 	// around runs the commit.
@@ -210,7 +211,7 @@ func (g *graph) cycle(pause bool) error {
 	}
 	for {
 		g.purge()
-		ep := g.begin(ws, pause, rules{cat: g.eng.cat.Current()})
+		ep := g.begin(ws, pause, stage.Rules{Cat: g.eng.cat.Current()})
 		ws = ep.writes
 		if err := g.collect(ep); err != nil {
 			g.answer(ws, err)
@@ -251,15 +252,15 @@ func (g *graph) seated() bool {
 // at rest; after an error it must be taken back.
 func (g *graph) takeTurn(t *turn) error {
 	g.purge()
-	var ws []*write
+	var ws []*stage.Write
 	if t.write != nil {
-		t.write.done = make(chan error, 1)
-		ws = []*write{t.write}
+		t.write.Done = make(chan error, 1)
+		ws = []*stage.Write{t.write}
 	}
 	ep := g.begin(ws, true, t.rules)
 	ep.turn = t
 	if len(ep.writes) < len(ws) {
-		return <-t.write.done
+		return <-t.write.Done
 	}
 	if err := g.collect(ep); err != nil {
 		return err
@@ -284,9 +285,9 @@ func (g *graph) fallBack() {
 	}
 }
 
-func (g *graph) answer(ws []*write, err error) {
+func (g *graph) answer(ws []*stage.Write, err error) {
 	for _, w := range ws {
-		w.done <- err
+		w.Done <- err
 	}
 }
 
@@ -313,7 +314,7 @@ func (g *graph) purge() {
 }
 
 // begin sends the pending writes and a barrier down the graph.
-func (g *graph) begin(ws []*write, pause bool, by rules) *epochRun {
+func (g *graph) begin(ws []*stage.Write, pause bool, by stage.Rules) *epochRun {
 	epoch := g.eng.nextEpoch()
 	g.now = max(g.now, g.eng.cfg.now())
 	ep := &epochRun{bar: &exec.Barrier{Epoch: epoch, Now: g.now, Pause: pause}, commit: &state.Commit{Epoch: epoch}}

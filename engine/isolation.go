@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/state"
@@ -169,30 +170,16 @@ func (r *run) unaltered(o catalog.Relation) (catalog.Relation, error) {
 	switch was := r.view.cat.ByOID(o.Header().OID).(type) {
 	case *catalog.Table:
 		if t, ok := o.(*catalog.Table); !ok || t.Revision != was.Revision {
-			return nil, serializationFailure()
+			return nil, stage.SerializationFailure()
 		}
 		return was, nil
 	case *catalog.MatView:
-		if !slices.Equal(columnTypes(was.Cols()), columnTypes(o.Cols())) {
-			return nil, serializationFailure()
+		if !slices.Equal(stage.ColumnTypes(was.Cols()), stage.ColumnTypes(o.Cols())) {
+			return nil, stage.SerializationFailure()
 		}
 		return was, nil
 	}
 	return o, nil
-}
-
-// readSet is what a serializable transaction has read of stored relations, which
-// must not change before it commits.
-type readSet struct {
-	whole map[uint32]wholeRead         // by OID
-	rows  map[uint32]map[string][]byte // of tables, by OID and storage key; nil: no such row
-}
-
-// wholeRead is a relation that was read by more than its whole key.
-type wholeRead struct {
-	store uint32
-	clock uint64 // of the oldest snapshot that was read
-	table bool
 }
 
 // noteRead remembers that a statement reads a relation.
@@ -201,22 +188,22 @@ func (r *run) noteRead(o catalog.Relation) {
 		return
 	}
 	_, table := o.(*catalog.Table)
-	w := wholeRead{store: catalog.StoreID(o), clock: r.snap.Clock(), table: table}
+	w := stage.WholeRead{Store: catalog.StoreID(o), Clock: r.snap.Clock(), Table: table}
 	rs := r.s.tx.readSet()
-	if was, ok := rs.whole[o.Header().OID]; ok {
-		w.clock = min(w.clock, was.clock)
+	if was, ok := rs.Whole[o.Header().OID]; ok {
+		w.Clock = min(w.Clock, was.Clock)
 	}
-	rs.whole[o.Header().OID] = w
+	rs.Whole[o.Header().OID] = w
 }
 
 // noteRow remembers that a statement looks for the row of a key in a table, and
 // what the run's snapshot has there.
 func (r *run) noteRow(rel uint32, key []byte) error {
 	rs := r.s.tx.readSet()
-	if rs.rows[rel] == nil {
-		rs.rows[rel] = map[string][]byte{}
+	if rs.Rows[rel] == nil {
+		rs.Rows[rel] = map[string][]byte{}
 	}
-	if _, ok := rs.rows[rel][string(key)]; ok {
+	if _, ok := rs.Rows[rel][string(key)]; ok {
 		return nil // the first is the oldest
 	}
 	row, ok, err := r.snap.Get(rel, key)
@@ -226,55 +213,32 @@ func (r *run) noteRow(rel uint32, key []byte) error {
 	if !ok {
 		row = nil
 	}
-	rs.rows[rel][string(key)] = bytes.Clone(row)
+	rs.Rows[rel][string(key)] = bytes.Clone(row)
 	return nil
 }
 
-func (tx *transaction) readSet() *readSet {
+func (tx *transaction) readSet() *stage.ReadSet {
 	if tx.reads == nil {
-		tx.reads = &readSet{whole: map[uint32]wholeRead{}, rows: map[uint32]map[string][]byte{}}
+		tx.reads = &stage.ReadSet{Whole: map[uint32]stage.WholeRead{}, Rows: map[uint32]map[string][]byte{}}
 	}
 	return tx.reads
 }
 
-// relations are the OIDs of what was read.
-func (rs *readSet) relations() []uint32 {
-	var out []uint32
-	for rel := range rs.whole {
-		out = append(out, rel)
-	}
-	for rel := range rs.rows {
-		if _, ok := rs.whole[rel]; !ok {
-			out = append(out, rel)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// readConflict means that what a serializable transaction has read has changed.
-type readConflict struct{}
-
-func (readConflict) Error() string { return "engine: what the transaction has read has changed" }
-
-// Is makes it a conflict: a statement alone runs again.
-func (readConflict) Is(err error) bool { return err == errConflict }
-
 // checkReads refuses a write if what its transaction has read is not what is
 // committed, with the earlier writes of the epoch on top. All of it belongs to this
 // graph, so that nothing can change before the write is committed.
-func (g *graph) checkReads(sn *state.Snapshot, rs *readSet, ov map[uint32]*overlay, first bool) error {
-	for rel, w := range rs.whole {
+func (g *graph) checkReads(sn *state.Snapshot, rs *stage.ReadSet, ov map[uint32]*stage.Overlay, first bool) error {
+	for rel, w := range rs.Whole {
 		// What the earlier writes make of a view is not known yet.
-		if !w.table && !first || touched(ov[rel]) || !g.eng.cols.Unchanged(w.store, w.clock) {
-			return readConflict{}
+		if !w.Table && !first || stage.Touched(ov[rel]) || !g.eng.cols.Unchanged(w.Store, w.Clock) {
+			return stage.ReadConflict{}
 		}
 	}
-	for rel, rows := range rs.rows {
+	for rel, rows := range rs.Rows {
 		for k, was := range rows {
 			now, seen := []byte(nil), false
 			if o := ov[rel]; o != nil {
-				now, seen = o.vals[k]
+				now, seen = o.Vals[k]
 			}
 			if !seen {
 				v, ok, err := sn.Get(rel, []byte(k))
@@ -286,12 +250,9 @@ func (g *graph) checkReads(sn *state.Snapshot, rs *readSet, ov map[uint32]*overl
 				}
 			}
 			if (now == nil) != (was == nil) || !bytes.Equal(now, was) {
-				return readConflict{}
+				return stage.ReadConflict{}
 			}
 		}
 	}
 	return nil
 }
-
-// touched reports whether writes have changed a table in this epoch, or may have.
-func touched(o *overlay) bool { return o != nil && len(o.vals)+len(o.count) > 0 }

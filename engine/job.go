@@ -23,7 +23,7 @@ type job struct {
 	store  uint32                 // what its state, rows and offsets are kept under
 	errors errorTables            // of its database
 	label  atomic.Pointer[string] // see name
-	eng    *Engine
+	eng    *Runner
 	frags  []*fragment
 	tasks  []*jobTask
 	// root tasks' outputs: the change stream for views on this one.
@@ -159,7 +159,7 @@ func (j *job) name() string { return *j.label.Load() }
 
 // newJob builds the tasks of a plan, wires its fragments, and leaves the leaves
 // that read relations and sources unconnected.
-func (e *Engine) newJob(id uint32, name string, root plan.Node, par int, s *expr.Session, pol errorPolicy, sink *sinkJob) (*job, error) {
+func (e *Runner) newJob(id uint32, name string, root plan.Node, par int, s *expr.Session, pol errorPolicy, sink *sinkJob) (*job, error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	j := &job{id: id, store: id, eng: e, session: s, onError: pol, sink: sink, ctx: ctx, cancel: cancel}
 	j.label.Store(&name)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // parallelism that old was planned with, if anything of old's state can be kept
 // then: other join orders would leave nothing to keep. What old does not read is
 // taken as it is now.
-func (e *Engine) inherit(old, v *catalog.MatView) {
+func (e *Runner) inherit(old, v *catalog.MatView) {
 	fresh := v.Settings
 	v.Settings = maps.Clone(fresh)
 	v.Settings[settingParallelism] = old.Settings[settingParallelism]
@@ -48,13 +49,23 @@ func (e *Engine) inherit(old, v *catalog.MatView) {
 }
 
 // keepOf is what v, of the plan root, would keep of the state that old has now.
-func (e *Engine) keepOf(old, v *catalog.MatView, root plan.Node) *keeping {
+func (e *Runner) keepOf(old, v *catalog.MatView, root plan.Node) *keeping {
 	to := cut(root, parallelism(v.Settings))
 	j := e.jobOf(old.OID)
 	if j == nil || j.err() != nil || !sameMeaning(old, v) {
 		return keep(nil, to)
 	}
 	return keep(j.frags, to)
+}
+
+// replaceMatView makes v take the place of old, and tells what was kept. Engine.ddl is
+// held.
+func (s *Session) replaceMatView(ctx context.Context, old, v *catalog.MatView) error {
+	kept, err := s.eng.replace(ctx, old, v)
+	if err == nil {
+		s.tellKept(kept)
+	}
+	return err
 }
 
 // tellKept tells the client what a replacement has kept.

@@ -133,7 +133,7 @@ type JobProgress struct {
 }
 
 // Progress returns the progress of the job called name in schema public.
-func (e *Engine) Progress(name string) JobProgress {
+func (e *Runner) Progress(name string) JobProgress {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, j := range e.jobs {
@@ -147,7 +147,7 @@ func (e *Engine) Progress(name string) JobProgress {
 
 // SyncJob runs an epoch of the job's graph and returns when it is committed, with
 // the time the tasks needed to seal and that of the commit.
-func (e *Engine) SyncJob(name string) (seal, commit time.Duration, err error) {
+func (e *Runner) SyncJob(name string) (seal, commit time.Duration, err error) {
 	e.mu.RLock()
 	var g *graph
 	for _, j := range e.jobs {
@@ -167,7 +167,7 @@ func (e *Engine) SyncJob(name string) (seal, commit time.Duration, err error) {
 
 // Pauses returns the recent times between a barrier's injection and the last
 // task's seal, by graph of the job.
-func (e *Engine) Pauses(name string) []time.Duration {
+func (e *Runner) Pauses(name string) []time.Duration {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	for _, j := range e.jobs {

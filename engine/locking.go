@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/vec"
@@ -27,7 +28,7 @@ func (p *prepared) lockRows(ctx context.Context, o *portal) error {
 	}
 	c, err := r.collect(root)
 	if err != nil {
-		return conflictError(err)
+		return stage.ConflictError(err)
 	}
 	for _, l := range p.locks {
 		if s.tx.alone {
@@ -35,9 +36,9 @@ func (p *prepared) lockRows(ctx context.Context, o *portal) error {
 		}
 		w, err := r.staged(l.Table)
 		if err != nil {
-			return conflictError(err)
+			return stage.ConflictError(err)
 		}
-		rows := columns(c, l.At, l.At+len(l.Table.Columns))
+		rows := stage.Columns(c, l.At, l.At+len(l.Table.Columns))
 		seen := map[string]bool{} // a row that is joined to several others
 		for i := range rows.Rows {
 			k := string(vec.AppendRow(nil, rows, nil, i))
@@ -45,16 +46,16 @@ func (p *prepared) lockRows(ctx context.Context, o *portal) error {
 				continue
 			}
 			seen[k] = true
-			if err := w.add(rows, i, -1); err != nil {
+			if err := w.Add(rows, i, -1); err != nil {
 				return err
 			}
-			if err := w.add(rows, i, 1); err != nil {
+			if err := w.Add(rows, i, 1); err != nil {
 				return err
 			}
 		}
 	}
 	o.tag = p.queryTag
-	out := columns(c, 0, len(p.query.Columns))
+	out := stage.Columns(c, 0, len(p.query.Columns))
 	if out.Rows == 0 {
 		out = nil
 	}

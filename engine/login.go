@@ -70,8 +70,8 @@ func (e *Engine) firstLogin(user string) (*catalog.Role, error) {
 // enter counts a session in, unless its database is going, or it or the role have as
 // many as they may.
 func (e *Engine) enter(s *Session, role *catalog.Role) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.sessionsMu.Lock()
+	defer e.sessionsMu.Unlock()
 	d := s.snapshot().Database()
 	if d == nil || e.closing[s.db] {
 		return noDatabase(s.database)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -35,7 +36,7 @@ func (r *run) mergeRows(d *planner.Mutation) (int64, error) {
 		case planner.MutInsert:
 			fresh = rows
 		case planner.MutUpdate:
-			old, fresh = columns(rows, 0, m.nc), columns(rows, m.nc, 2*m.nc)
+			old, fresh = stage.Columns(rows, 0, m.nc), stage.Columns(rows, m.nc, 2*m.nc)
 		default:
 			old = rows
 		}
@@ -54,7 +55,7 @@ func (r *run) mergeRows(d *planner.Mutation) (int64, error) {
 	}
 	for _, old := range olds {
 		for i := 0; old != nil && i < old.Rows; i++ {
-			if err := w.add(old, i, -old.Weight(i)); err != nil {
+			if err := w.Add(old, i, -old.Weight(i)); err != nil {
 				return 0, err
 			}
 		}
@@ -63,7 +64,7 @@ func (r *run) mergeRows(d *planner.Mutation) (int64, error) {
 	for k, fresh := range news {
 		n += ms[k].n
 		for i := 0; fresh != nil && i < fresh.Rows; i++ {
-			steps, each := w.copies(fresh.Weight(i))
+			steps, each := w.Copies(fresh.Weight(i))
 			for range steps {
 				if err := r.insertRow(d.Table, w, fresh, i, each); err != nil {
 					return 0, err
@@ -78,7 +79,7 @@ func (r *run) mergeRows(d *planner.Mutation) (int64, error) {
 // dealt are the rows of each action, without the column that names it.
 func dealt(all *vec.Chunk, actions []planner.MergeAction) []*vec.Chunk {
 	last := len(all.Cols) - 1
-	rows := columns(all, 0, last)
+	rows := stage.Columns(all, 0, last)
 	by := map[int32]*vec.Chunk{}
 	out := make([]*vec.Chunk, len(actions))
 	for i, a := range actions {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -77,7 +78,7 @@ func newPointRead(cat *catalog.Snapshot, root plan.Node, params []types.T) *poin
 	if !ok || len(scan.Prefix) != len(catalog.StorageKey(rel)) {
 		return nil
 	}
-	q := &pointRead{rel: scan.Rel, store: catalog.StoreID(rel), cat: cat, key: scan.Prefix, stored: columnTypes(rel.Cols()), cols: scan.Cols, out: plan.Types(root.Schema())}
+	q := &pointRead{rel: scan.Rel, store: catalog.StoreID(rel), cat: cat, key: scan.Prefix, stored: stage.ColumnTypes(rel.Cols()), cols: scan.Cols, out: plan.Types(root.Schema())}
 	_, q.view = rel.(*catalog.MatView)
 	var kts []types.T
 	for i, k := range catalog.StorageKey(rel) {

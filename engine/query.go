@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/colcache"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -26,7 +27,7 @@ type run struct {
 	ctx  context.Context
 	view *txView // whose snapshot it is; nil: the run's own
 	// own holds the transaction's uncommitted rows by relation.
-	own map[uint32]*tableWrite
+	own map[uint32]*stage.TableWrite
 	// measure takes the time of the next plan that is run.
 	measure *exec.Measure
 	// with and given serve a statement whose parts read one another: the mutations
@@ -36,7 +37,7 @@ type run struct {
 	// events are changes that foreign keys are still to be held against, keys the
 	// checkers of these.
 	events []keyEvent
-	keys   map[uint32]*foreignKey
+	keys   map[uint32]*stage.ForeignKey
 }
 
 // newRun opens a snapshot of everything committed by now, or takes that of the
@@ -54,9 +55,9 @@ func (s *Session) newRun(ctx context.Context) *run {
 		}
 	}
 	if len(s.tx.writes) > 0 {
-		r.own = map[uint32]*tableWrite{}
+		r.own = map[uint32]*stage.TableWrite{}
 		for _, w := range s.tx.writes {
-			r.own[w.rel] = w
+			r.own[w.Rel] = w
 		}
 	}
 	return r
@@ -92,9 +93,9 @@ func (r *run) close() {
 func (r *run) freeze() {
 	for rel, w := range r.own {
 		c := *w
-		c.rows = vec.NewChunk(w.rows.Types(), w.rows.Rows)
-		c.rows.AppendRange(w.rows, 0, w.rows.Rows)
-		c.keys, c.unique = nil, nil // of what the statement goes on to write, too
+		c.Rows = vec.NewChunk(w.Rows.Types(), w.Rows.Rows)
+		c.Rows.AppendRange(w.Rows, 0, w.Rows.Rows)
+		c.Keys, c.Unique = nil, nil // of what the statement goes on to write, too
 		r.own[rel] = &c
 	}
 }
@@ -244,8 +245,8 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	if err != nil {
 		return err
 	}
-	ts := columnTypes(o.Cols())
-	rel, key, form, whole := catalog.StoreID(o), catalog.StorageKey(o), storedForm(o), s.Index == 0
+	ts := stage.ColumnTypes(o.Cols())
+	rel, key, form, whole := catalog.StoreID(o), catalog.StorageKey(o), stage.StoredForm(o), s.Index == 0
 	if !whole {
 		ix := r.indexFor(s)
 		if ix == nil {
@@ -253,9 +254,9 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 			all.Index, all.Prefix, all.Lo, all.Hi = 0, nil, nil, nil
 			return r.scanStored(&all, o, f)
 		}
-		ts = indexTypes(ix, o)
-		if rel, key = ix.OID, indexKey(ix, o); form == formBag {
-			form = formOrdered
+		ts = stage.IndexTypes(ix, o)
+		if rel, key = ix.OID, stage.IndexKey(ix, o); form == stage.FormBag {
+			form = stage.FormOrdered
 		}
 	}
 	lo, hi, empty, err := r.keyRange(s, ts, key)
@@ -264,13 +265,13 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	}
 	narrow := narrowed(s, f)
 	own := r.own[s.Rel]
-	if t, ok := o.(*catalog.Table); ok && own != nil && own.revision != t.Revision {
-		return serializationFailure() // the transaction's rows are those of another table by now
+	if t, ok := o.(*catalog.Table); ok && own != nil && own.Revision != t.Revision {
+		return stage.SerializationFailure() // the transaction's rows are those of another table by now
 	}
 	if whole && len(s.Prefix) == len(key) && lo != nil {
 		return r.getRow(o, ts, lo, own, narrow)
 	}
-	if own != nil && own.whole || r.s.tx.ddl.fresh(o.Header().OID) { // nothing is stored
+	if own != nil && own.Whole || r.s.tx.ddl.fresh(o.Header().OID) { // nothing is stored
 		if own == nil {
 			return nil
 		}
@@ -278,13 +279,13 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	}
 	r.noteRead(o)
 	if own == nil && whole && lo == nil && hi == nil {
-		t := colcache.Table{ID: rel, Types: ts, Bag: form == formBag}
+		t := colcache.Table{ID: rel, Types: ts, Bag: form == stage.FormBag}
 		return r.s.eng.cols.Scan(r.snap, t, s.Cols, f)
 	}
 	if own == nil {
-		return scanColumns(r.snap, rel, ts, s.Cols, form, lo, hi, r.s.eng.cfg.ChunkRows, f)
+		return stage.ScanColumns(r.snap, rel, ts, s.Cols, form, lo, hi, r.s.eng.cfg.ChunkRows, f)
 	}
-	if err := scanRows(r.snap, rel, ts, form, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
+	if err := stage.ScanRows(r.snap, rel, ts, form, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
 		return err
 	}
 	return plus(own, narrow)
@@ -310,7 +311,7 @@ func (r *run) isPointRead(n plan.Node) bool {
 
 // getRow reads the one row of a whole key, as the transaction sees it that wrote
 // own, if it did.
-func (r *run) getRow(o catalog.Relation, ts []types.T, key []byte, own *tableWrite, f func(*vec.Chunk) error) error {
+func (r *run) getRow(o catalog.Relation, ts []types.T, key []byte, own *stage.TableWrite, f func(*vec.Chunk) error) error {
 	var row []byte
 	var err error
 	rel := catalog.StoreID(o)
@@ -381,12 +382,12 @@ func (r *run) appendKeyPart(dst []byte, t types.T, e expr.Expr) (key []byte, emp
 
 // minus leaves out of stored rows those the transaction has removed; rows it
 // added do not matter here. The weights of a bag's rows are lessened.
-func minus(own *tableWrite, f func(*vec.Chunk) error) func(*vec.Chunk) error {
-	net := netRows(own.rows)
-	width := len(own.rows.Cols)
+func minus(own *stage.TableWrite, f func(*vec.Chunk) error) func(*vec.Chunk) error {
+	net := stage.NetRows(own.Rows)
+	width := len(own.Rows.Cols)
 	return func(c *vec.Chunk) error {
 		if len(c.Cols) > width { // by an index, which has more columns behind
-			c = columns(c, 0, width)
+			c = stage.Columns(c, 0, width)
 		}
 		out := vec.NewChunk(c.Types(), c.Rows)
 		var row []byte
@@ -407,14 +408,14 @@ func minus(own *tableWrite, f func(*vec.Chunk) error) func(*vec.Chunk) error {
 }
 
 // plus yields the rows the transaction has added and not removed again.
-func plus(own *tableWrite, f func(*vec.Chunk) error) error {
-	net := netRows(own.rows)
-	out := vec.NewChunk(own.rows.Types(), own.rows.Rows)
+func plus(own *stage.TableWrite, f func(*vec.Chunk) error) error {
+	net := stage.NetRows(own.Rows)
+	out := vec.NewChunk(own.Rows.Types(), own.Rows.Rows)
 	var row []byte
-	for i := range own.rows.Rows {
-		row = vec.AppendRow(row[:0], own.rows, nil, i)
+	for i := range own.Rows.Rows {
+		row = vec.AppendRow(row[:0], own.Rows, nil, i)
 		if n := net[string(row)]; n > 0 {
-			out.AppendFrom(own.rows, i, n)
+			out.AppendFrom(own.Rows, i, n)
 			net[string(row)] = 0
 		}
 	}
@@ -422,16 +423,6 @@ func plus(own *tableWrite, f func(*vec.Chunk) error) error {
 		return nil
 	}
 	return f(out)
-}
-
-func netRows(c *vec.Chunk) map[string]int64 {
-	m := make(map[string]int64, c.Rows)
-	var row []byte
-	for i := range c.Rows {
-		row = vec.AppendRow(row[:0], c, nil, i)
-		m[string(row)] += c.Weight(i)
-	}
-	return m
 }
 
 // rows is a result pulled chunk by chunk out of a run that pushes: the run is a

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -11,7 +12,7 @@ import (
 // recover loads the catalog and brings every job to its last committed epoch.
 // Jobs whose creation had not finished are dropped, as their statement never
 // returned.
-func (e *Engine) recover() error {
+func (e *Runner) recover(relations []catalog.Object) error {
 	var entries []catalog.Entry
 	err := e.store.MetaScan(catalogPrefix, func(k, v []byte) error {
 		entries = append(entries, catalog.Entry{Key: append([]byte(nil), k[len(catalogPrefix):]...), Val: append([]byte(nil), v...)})
@@ -20,7 +21,7 @@ func (e *Engine) recover() error {
 	if err != nil {
 		return err
 	}
-	base := catalog.New(append(append(errorRelations(), statusRelations()...), catalog.Builtins()...)...)
+	base := catalog.New(slices.Concat(errorRelations(), relations, catalog.Builtins())...)
 	snap, err := catalog.Load(base, entries)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (e *Engine) recover() error {
 }
 
 // jobObjects returns the catalog objects that are jobs, dependencies first.
-func (e *Engine) jobObjects() (out []catalog.Object) {
+func (e *Runner) jobObjects() (out []catalog.Object) {
 	left := map[uint32]catalog.Object{}
 	snap := e.cat.Current()
 	var order []uint32
@@ -101,7 +102,7 @@ func (e *Engine) jobObjects() (out []catalog.Object) {
 // creatingKey marks an object whose creation has not finished.
 func creatingKey(oid uint32) []byte { return append([]byte("creating/"), objectID(oid)...) }
 
-func (e *Engine) dropUnfinished() error {
+func (e *Runner) dropUnfinished() error {
 	var oids []uint32
 	var names []string
 	err := e.store.MetaScan([]byte("creating/"), func(k, v []byte) error {
@@ -137,7 +138,7 @@ func (e *Engine) dropUnfinished() error {
 
 // dropStorage adds to a commit the removal of all that is stored for an object,
 // its errors included. Nothing of it runs any more.
-func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
+func (e *Runner) dropStorage(c *state.Commit, oid uint32) {
 	switch o := e.cat.Current().ByOID(oid).(type) {
 	case *catalog.MatView, *catalog.Sink:
 		if err := e.moveErrors(c, errorTablesOf(e.cat.Current(), o.Header().Database), jobName(o), ""); err != nil {
@@ -148,7 +149,7 @@ func (e *Engine) dropStorage(c *state.Commit, oid uint32) {
 }
 
 // dropStored is dropStorage but for the errors.
-func (e *Engine) dropStored(c *state.Commit, oid uint32) {
+func (e *Runner) dropStored(c *state.Commit, oid uint32) {
 	store := oid
 	if o := e.cat.Current().ByOID(oid); o != nil {
 		store = catalog.StoreID(o)
@@ -159,7 +160,7 @@ func (e *Engine) dropStored(c *state.Commit, oid uint32) {
 
 // dropStore adds to a commit the removal of the rows and the job state that are
 // kept under an id.
-func (e *Engine) dropStore(c *state.Commit, id uint32) {
+func (e *Runner) dropStore(c *state.Commit, id uint32) {
 	c.DropTables = append(c.DropTables, id)
 	c.DropJobs = append(c.DropJobs, id)
 	c.Meta = append(c.Meta, state.KV{Key: startedKey(id)}, state.KV{Key: failedKey(id)})
@@ -169,7 +170,7 @@ func (e *Engine) dropStore(c *state.Commit, id uint32) {
 	})
 }
 
-func (e *Engine) addTable(oid uint32) *graph {
+func (e *Runner) addTable(oid uint32) *graph {
 	g := e.newGraph()
 	g.tables[oid] = newTableNode(oid)
 	e.setGraph(oid, g)
@@ -178,7 +179,7 @@ func (e *Engine) addTable(oid uint32) *graph {
 
 // recoverJob builds a job with its stored state, connected but not started. A job
 // that cannot be brought back is failed, and the others go on.
-func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
+func (e *Runner) recoverJob(o catalog.Object) (*job, error) {
 	oid := o.Header().OID
 	print, started, err := e.store.MetaGet(startedKey(catalog.StoreID(o)))
 	if err != nil {
@@ -222,14 +223,14 @@ func (e *Engine) recoverJob(o catalog.Object) (*job, error) {
 
 // recordFailure makes a failure at recovery last: what the job reads goes on
 // without it, so a later start must not resume it from where it stopped.
-func (e *Engine) recordFailure(j *job) error {
+func (e *Runner) recordFailure(j *job) error {
 	j.recorded = true
 	return e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: failedKey(j.store), Val: []byte(pgerr.From(j.err()).Msg)}}})
 }
 
 // offlineGraph returns the graph of everything the job reads, joining graphs that
 // do not run yet.
-func (e *Engine) offlineGraph(j *job) *graph {
+func (e *Runner) offlineGraph(j *job) *graph {
 	var g *graph
 	for _, r := range j.rels {
 		h := e.lookupGraph(r)

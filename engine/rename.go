@@ -167,7 +167,7 @@ func setQuery(st sql.Stmt, text string, input sql.Name) {
 }
 
 // unmoved checks that every job means the same after the changes as before.
-func (e *Engine) unmoved(snap *catalog.Snapshot, changes []catalog.Change) error {
+func (e *Runner) unmoved(snap *catalog.Snapshot, changes []catalog.Change) error {
 	next, _, err := snap.Apply(changes...)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (e *Engine) unmoved(snap *catalog.Snapshot, changes []catalog.Change) error
 }
 
 // planPrint is the fingerprint of a job's plan; "" for what is no job.
-func (e *Engine) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, error) {
+func (e *Runner) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, error) {
 	if v, ok := o.(*catalog.View); ok {
 		return e.viewPrint(snap, v)
 	}
@@ -200,7 +200,7 @@ func (e *Engine) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, er
 }
 
 // viewPrint describes the plan of a view.
-func (e *Engine) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, error) {
+func (e *Runner) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, error) {
 	snap = snap.In(v.Database)
 	q, err := planner.ParseQuery("SELECT * FROM " + sql.QuoteIdent(v.Schema) + "." + sql.QuoteIdent(v.Name))
 	if err != nil {
@@ -215,11 +215,11 @@ func (e *Engine) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, err
 
 // renameJob commits the renaming of a job's object together with the rows of the
 // error tables that name it, and the job takes the new name. Its graph is at rest.
-func (e *Engine) renameJob(j *job, o catalog.Object, changes []catalog.Change) error {
+func (e *Runner) renameJob(j *job, o catalog.Object, changes []catalog.Change) error {
 	return e.renameJobs(map[*job]string{j: jobName(o)}, changes)
 }
 
-func (e *Engine) jobOf(oid uint32) *job {
+func (e *Runner) jobOf(oid uint32) *job {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return e.jobs[oid]

@@ -212,7 +212,7 @@ func allAtRest(ctx context.Context, graphs []*graph, f func() error) error {
 
 // renameJobs commits changes that give jobs other names, together with the rows of
 // the error tables that name them. Their graphs are at rest.
-func (e *Engine) renameJobs(jobs map[*job]string, changes []catalog.Change) error {
+func (e *Runner) renameJobs(jobs map[*job]string, changes []catalog.Change) error {
 	c := &state.Commit{}
 	for j, name := range jobs {
 		if err := e.moveErrors(c, j.errors, j.name(), name); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 )
@@ -19,7 +20,7 @@ import (
 
 // replacement is a view that is to take the place of another.
 type replacement struct {
-	eng   *Engine
+	eng   *Runner
 	old   *catalog.MatView // as it is in the catalog
 	view  *catalog.MatView
 	job   *job
@@ -28,10 +29,9 @@ type replacement struct {
 	print string // of the plan
 }
 
-// replaceMatView makes v take the place of old. Engine.ddl is held, and let go
-// while the new view catches up.
-func (s *Session) replaceMatView(ctx context.Context, old, v *catalog.MatView) error {
-	e := s.eng
+// replace makes v take the place of old, and returns what was kept of that. Engine.ddl is
+// held, and let go while the new view catches up.
+func (e *Runner) replace(ctx context.Context, old, v *catalog.MatView) (*keeping, error) {
 	v.Head = old.Head
 	for i := range v.Columns {
 		if k := catalog.ColumnIndex(old.Columns, v.Columns[i].Name); k >= 0 {
@@ -41,7 +41,7 @@ func (s *Session) replaceMatView(ctx context.Context, old, v *catalog.MatView) e
 	v.Store = e.cat.AllocOID()
 	r, err := e.newReplacement(old, v)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e.ddl.Unlock()
 	err = r.build(ctx)
@@ -56,10 +56,9 @@ func (s *Session) replaceMatView(ctx context.Context, old, v *catalog.MatView) e
 	e.mu.Unlock()
 	if err != nil {
 		r.undo(err)
-		return err
+		return nil, err
 	}
-	s.tellKept(r.catch.fork.keep)
-	return nil
+	return r.catch.fork.keep, nil
 }
 
 // How long a replacement waits for kept sources that come no nearer to where the old
@@ -70,7 +69,7 @@ const (
 )
 
 // newReplacement checks that v can take the place of old, and makes its job.
-func (e *Engine) newReplacement(old, v *catalog.MatView) (*replacement, error) {
+func (e *Runner) newReplacement(old, v *catalog.MatView) (*replacement, error) {
 	e.mu.RLock()
 	busy := e.replacing[old.OID] != nil
 	e.mu.RUnlock()
@@ -173,7 +172,7 @@ func (r *replacement) plan() (*swapPlan, error) {
 // makes it so. The graph and the new job are at rest.
 func (r *replacement) turn(up *graph, p *swapPlan) error {
 	if up.jobs[r.old.OID] == nil {
-		return relationGone(r.old.OID)
+		return stage.RelationGone(r.old.OID)
 	}
 	stopped := up.stoppedBy(up.jobs[r.old.OID])
 	extra, refilled, err := r.commitOf(p)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -18,7 +19,7 @@ import (
 func (r *replacement) difference(send func(*vec.Chunk) error) error {
 	sn := r.eng.store.Snapshot()
 	defer sn.Close()
-	ts := columnTypes(r.old.Columns)
+	ts := stage.ColumnTypes(r.old.Columns)
 	out := vec.NewChunk(ts, r.eng.cfg.ChunkRows)
 	emit := func(row []byte, w int64) error {
 		if w < 0 && r.view.AppendOnly {
@@ -36,7 +37,7 @@ func (r *replacement) difference(send func(*vec.Chunk) error) error {
 		return send(out)
 	}
 	var err error
-	if slices.Equal(ts, columnTypes(r.view.Columns)) && slices.Equal(r.old.Key, r.view.Key) && (r.old.Key == nil) == (r.view.Key == nil) {
+	if slices.Equal(ts, stage.ColumnTypes(r.view.Columns)) && slices.Equal(r.old.Key, r.view.Key) && (r.old.Key == nil) == (r.view.Key == nil) {
 		err = mergeRows(sn, catalog.StoreID(r.old), catalog.StoreID(r.view), r.old.Key != nil, emit)
 	} else {
 		err = r.hashRows(sn, ts, emit)
@@ -114,8 +115,8 @@ func (r *replacement) hashRows(sn *state.Snapshot, ts []types.T, emit func(row [
 		v        *catalog.MatView
 		new, old int64
 	}{{r.old, 0, 1}, {r.view, 1, 0}} {
-		vts := columnTypes(side.v.Columns)
-		err := scanColumns(sn, catalog.StoreID(side.v), vts, allColumns(ts), storedForm(side.v), nil, nil, r.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+		vts := stage.ColumnTypes(side.v.Columns)
+		err := stage.ScanColumns(sn, catalog.StoreID(side.v), vts, stage.AllColumns(ts), stage.StoredForm(side.v), nil, nil, r.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 			for i := range c.Rows {
 				row = vec.AppendRow(row[:0], c, nil, i)
 				if err := t.add(row, side.new*c.Weight(i), side.old*c.Weight(i)); err != nil {
@@ -138,7 +139,7 @@ func (r *replacement) hashRows(sn *state.Snapshot, ts []types.T, emit func(row [
 
 // fill adds to a commit the rows of an index of the new view.
 func (r *replacement) fill(c *state.Commit, next *catalog.Snapshot, ix *catalog.Index) error {
-	root, err := planIndex(next, ix)
+	root, err := stage.PlanIndex(next, ix)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (r *replacement) fill(c *state.Commit, next *catalog.Snapshot, ix *catalog.
 	defer tree.Close()
 	sn := r.eng.store.Snapshot()
 	defer sn.Close()
-	err = scanRows(sn, r.view.Store, columnTypes(r.view.Columns), storedForm(r.view), nil, nil, r.eng.cfg.ChunkRows, func(ch *vec.Chunk) error {
+	err = stage.ScanRows(sn, r.view.Store, stage.ColumnTypes(r.view.Columns), stage.StoredForm(r.view), nil, nil, r.eng.cfg.ChunkRows, func(ch *vec.Chunk) error {
 		return tree.Push(0, ch)
 	})
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/planner/plan"
@@ -21,7 +22,7 @@ type swapPlan struct {
 
 // planSwap checks that a view can take the place of old with everything that
 // depends on it now, and tells what changes.
-func (e *Engine) planSwap(snap *catalog.Snapshot, old, v *catalog.MatView) (*swapPlan, error) {
+func (e *Runner) planSwap(snap *catalog.Snapshot, old, v *catalog.MatView) (*swapPlan, error) {
 	order := snap.DropOrder(old.OID) // dependents before what they depend on
 	p := &swapPlan{changes: []catalog.Change{{Replace: v}}}
 	for _, o := range order {
@@ -132,11 +133,11 @@ func followIndex(ix *catalog.Index, old, v *catalog.MatView) (*catalog.Index, er
 // sameIndex reports whether what an index stores has the same form in both
 // catalogs.
 func sameIndex(snap, next *catalog.Snapshot, ix *catalog.Index) (bool, error) {
-	a, err := planIndex(snap, snap.ByOID(ix.OID).(*catalog.Index))
+	a, err := stage.PlanIndex(snap, snap.ByOID(ix.OID).(*catalog.Index))
 	if err != nil {
 		return false, err
 	}
-	b, err := planIndex(next, ix)
+	b, err := stage.PlanIndex(next, ix)
 	if err != nil {
 		return false, err
 	}
@@ -147,7 +148,7 @@ func sameIndex(snap, next *catalog.Snapshot, ix *catalog.Index) (bool, error) {
 // follows checks that the job of d, which reads the replaced view, can go on with
 // its operators and their state. If its object has to change, the new one is
 // returned.
-func (e *Engine) follows(snap, next *catalog.Snapshot, d catalog.Object, old *catalog.MatView) (catalog.Object, error) {
+func (e *Runner) follows(snap, next *catalog.Snapshot, d catalog.Object, old *catalog.MatView) (catalog.Object, error) {
 	if d.Header().OID == old.OID {
 		return nil, nil
 	}
@@ -170,7 +171,7 @@ func (e *Engine) follows(snap, next *catalog.Snapshot, d catalog.Object, old *ca
 }
 
 // streamOf plans a job's dataflow; nil for what is no view or sink.
-func (e *Engine) streamOf(snap *catalog.Snapshot, o catalog.Object) (*planner.Stream, error) {
+func (e *Runner) streamOf(snap *catalog.Snapshot, o catalog.Object) (*planner.Stream, error) {
 	snap = snap.In(o.Header().Database)
 	switch o := o.(type) {
 	case *catalog.MatView:
@@ -244,7 +245,7 @@ func proves(keys [][]int, cols []int) bool {
 
 // settle chooses what the new view promises those that read the old one: no other
 // key, and rows that stay only where somebody relies on them.
-func (e *Engine) settle(snap *catalog.Snapshot, old, v *catalog.MatView) error {
+func (e *Runner) settle(snap *catalog.Snapshot, old, v *catalog.MatView) error {
 	first, err := e.planSwap(snap, old, v)
 	if first != nil && !first.readers {
 		return err

@@ -153,7 +153,7 @@ func (g *graph) assemble(j *job) {
 }
 
 // replaceJob publishes a job's successor, unless the job was dropped meanwhile.
-func (e *Engine) replaceJob(was, j *job) bool {
+func (e *Runner) replaceJob(was, j *job) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.jobs[was.id] != was {

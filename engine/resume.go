@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 )
@@ -19,68 +20,77 @@ import (
 
 // resume starts the failed job of o again. Engine.ddl is held.
 func (s *Session) resume(ctx context.Context, o catalog.Object) error {
-	e := s.eng
+	kept, err := s.eng.resume(ctx, o)
+	if err != nil {
+		return err
+	}
+	if kept != nil {
+		s.tellKept(kept)
+	}
+	s.tellFailed(o.Header().OID)
+	return nil
+}
+
+// resume starts the failed job of o again. If it had to be built anew, what was kept of
+// it is returned. Engine.ddl is held.
+func (e *Runner) resume(ctx context.Context, o catalog.Object) (kept *keeping, err error) {
 	j := e.jobOf(o.Header().OID)
 	if j == nil {
-		return pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a materialized view or sink", o.Header().Name)
+		return nil, pgerr.New(pgerr.WrongObjectType, "\"%s\" is not a materialized view or sink", o.Header().Name)
 	}
 	if j.err() == nil {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s \"%s\" has not failed", o.Kind(), o.Header().Name).
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s \"%s\" has not failed", o.Kind(), o.Header().Name).
 			WithHint("SHOW JOBS tells how it is.")
 	}
 	is, err := e.buildJob(o, j.sink)
 	if err != nil {
-		return err // as it has failed before
+		return nil, err // as it has failed before
 	}
 	is.cancel()
 	for _, r := range is.rels {
 		if up := e.jobOf(r); up != nil && up.err() != nil {
-			return pgerr.From(upstreamFailed(up)).WithHint("Resume it first: what it has stopped goes on with it.")
+			return nil, pgerr.From(upstreamFailed(up)).WithHint("Resume it first: what it has stopped goes on with it.")
 		}
 	}
 	goesOn, err := e.fits(is)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	goesOn = goesOn && len(is.rels) == 0
 	switch v := o.(type) {
 	case *catalog.MatView:
 		if !goesOn {
-			err = s.replaceMatView(ctx, v, catalog.Clone(v).(*catalog.MatView))
-			break
+			return e.replace(ctx, v, catalog.Clone(v).(*catalog.MatView))
 		}
 		err = e.resumeFromState(ctx, j)
 	case *catalog.Sink:
 		if !goesOn {
-			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sink \"%s\" cannot be resumed, since changes of what it reads have passed it by", v.Name).
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "sink \"%s\" cannot be resumed, since changes of what it reads have passed it by", v.Name).
 				WithHint("Drop it and create it again: its first epoch then holds all rows.")
 		}
 		err = e.resumeFromState(ctx, j)
 	}
-	if err == nil {
-		s.tellFailed(o.Header().OID)
-	}
-	return err
+	return nil, err
 }
 
 // fits reports whether there is state for a job, and it is of the job's plan.
-func (e *Engine) fits(j *job) (bool, error) {
+func (e *Runner) fits(j *job) (bool, error) {
 	print, started, err := e.store.MetaGet(startedKey(j.store))
 	return started && string(print) == string(j.print), err
 }
 
 // resumeFromState starts j again from its last committed epoch, and with it the jobs
 // that failed because they read it.
-func (e *Engine) resumeFromState(ctx context.Context, j *job) error {
+func (e *Runner) resumeFromState(ctx context.Context, j *job) error {
 	for {
 		g := j.graph()
 		if g == nil {
-			return relationGone(j.id)
+			return stage.RelationGone(j.id)
 		}
 		err := g.atRest(ctx, func() error {
 			was := g.jobs[j.id]
 			if was == nil || was.err() == nil || was.gone.Load() {
-				return relationGone(j.id)
+				return stage.RelationGone(j.id)
 			}
 			if err := g.restore(append([]*job{was}, g.stoppedBy(was)...)); err != nil {
 				return err

@@ -17,21 +17,21 @@ import (
 // delivered it takes out of the log that the commit drops; it starts again after a
 // commit that fails.
 type retirement struct {
-	eng   *Engine
+	eng   *Runner
 	oids  []uint32
 	sinks []*sinkJob // whose delivery was stopped
 	gone  []*job
 }
 
 // retire runs a commit in which objects end.
-func (e *Engine) retire(oids []uint32, commit func() error) error {
+func (e *Runner) retire(oids []uint32, commit func() error) error {
 	r := e.newRetirement(oids)
 	err := r.run(nil, commit)
 	r.end(err)
 	return err
 }
 
-func (e *Engine) newRetirement(oids []uint32) *retirement {
+func (e *Runner) newRetirement(oids []uint32) *retirement {
 	r := &retirement{eng: e, oids: oids}
 	for _, oid := range oids {
 		if j := e.jobOf(oid); j != nil && j.sink != nil && j.sink.close() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
@@ -170,7 +171,7 @@ func (t *jobTask) errorBatches() (out []*state.RowBatch) {
 
 // moveErrors adds to a commit that the rows which the job called from has in the
 // error tables of its database belong to the job called to; "": that they go.
-func (e *Engine) moveErrors(c *state.Commit, tables errorTables, from, to string) error {
+func (e *Runner) moveErrors(c *state.Commit, tables errorTables, from, to string) error {
 	sn := e.store.Snapshot()
 	defer sn.Close()
 	for kind, rel := range tables {
@@ -201,7 +202,7 @@ func (e *Engine) moveErrors(c *state.Commit, tables errorTables, from, to string
 // eachError calls f for the rows of an error table, with columns of types ts, that a
 // job has put there.
 func eachError(sn *state.Snapshot, rel uint32, ts []types.T, job string, f func(c *vec.Chunk, i int) error) error {
-	return scanRows(sn, rel, ts, formBag, nil, nil, vec.MaxRows, func(ch *vec.Chunk) error {
+	return stage.ScanRows(sn, rel, ts, stage.FormBag, nil, nil, vec.MaxRows, func(ch *vec.Chunk) error {
 		for i := range ch.Rows {
 			if ch.Cols[0].Datum(i) != job {
 				continue

@@ -40,7 +40,7 @@ func (s *Session) createSecret(st *sql.CreateSecret) error {
 }
 
 // secretOption reports whether the value of a connector's option is a secret.
-func (e *Engine) secretOption(name string) bool {
+func (e *Runner) secretOption(name string) bool {
 	if catalog.SecretOption(name) {
 		return true
 	}
@@ -55,7 +55,7 @@ func (e *Engine) secretOption(name string) bool {
 }
 
 // redact hides the secrets in a statement's text.
-func (e *Engine) redact(text string) string { return sql.Redact(text, e.secretOption) }
+func (e *Runner) redact(text string) string { return sql.Redact(text, e.secretOption) }
 
 // sealOptions makes the options of a new object fit to be kept: values that are
 // secrets are encrypted, and references to named secrets resolved.
@@ -95,7 +95,7 @@ func (s *Session) sealOptions(c *catalog.Connector) error {
 }
 
 // optionValue returns the value of a kept option as its connector is to see it.
-func (e *Engine) optionValue(o catalog.Option) (string, error) {
+func (e *Runner) optionValue(o catalog.Option) (string, error) {
 	switch {
 	case o.Secret != 0:
 		x, _ := e.cat.Current().ByOID(o.Secret).(*catalog.Secret)

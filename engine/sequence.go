@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
@@ -76,7 +77,7 @@ func (s *Session) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
 
 // sequence returns the generator of a sequence, locked and loaded, with its
 // definition.
-func (e *Engine) sequence(def *catalog.Sequence) (*sequence, *catalog.Sequence, error) {
+func (e *Runner) sequence(def *catalog.Sequence) (*sequence, *catalog.Sequence, error) {
 	oid := def.OID
 	e.seqs.mu.Lock()
 	if e.seqs.closed {
@@ -220,7 +221,7 @@ func (s *Session) changeSequence(def *catalog.Sequence, restart *int64, changes 
 }
 
 // forgetSequence drops the generator of a sequence that was dropped.
-func (e *Engine) forgetSequence(oid uint32) {
+func (e *Runner) forgetSequence(oid uint32) {
 	e.seqs.mu.Lock()
 	delete(e.seqs.byOID, oid)
 	e.seqs.mu.Unlock()
@@ -228,7 +229,7 @@ func (e *Engine) forgetSequence(oid uint32) {
 
 // closeSequences writes where the sequences are, so that a clean stop loses no
 // values.
-func (e *Engine) closeSequences() error {
+func (e *Runner) closeSequences() error {
 	e.seqs.mu.Lock()
 	e.seqs.closed = true
 	c := &state.Commit{Epoch: e.nextEpoch()}
@@ -380,7 +381,7 @@ func (r *run) sequenceRow(def *catalog.Sequence, cols []int, f func(*vec.Chunk) 
 	}
 	row := []types.Datum{q.last, q.left, q.called}
 	q.mu.Unlock()
-	c := vec.NewChunk(columnTypes(def.Cols()), 1)
+	c := vec.NewChunk(stage.ColumnTypes(def.Cols()), 1)
 	c.AppendRow(1, row...)
 	out := &vec.Chunk{Rows: 1, Diff: c.Diff}
 	for _, k := range cols {

@@ -97,9 +97,9 @@ func (i serverInfo) DatabaseBytes(oid uint32, name string) (n int64, known bool,
 // SignalBackend implements expr.ServerInfo.
 func (i serverInfo) SignalBackend(pid int32, terminate bool) (bool, error) {
 	e, snap := i.s.eng, i.s.snapshot()
-	e.mu.RLock()
+	e.sessionsMu.RLock()
 	x := e.sessions[pid]
-	e.mu.RUnlock()
+	e.sessionsMu.RUnlock()
 	if x == nil {
 		i.s.notice("WARNING", pgerr.New(pgerr.Warning, "PID %d is not a PostgreSQL backend process", pid))
 		return false, nil

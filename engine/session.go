@@ -108,9 +108,9 @@ func (s *Session) Close() {
 	s.abort()
 	s.dropTemporary()
 	s.unlisten()
-	s.eng.mu.Lock()
+	s.eng.sessionsMu.Lock()
 	delete(s.eng.sessions, s.expr.BackendPID)
-	s.eng.mu.Unlock()
+	s.eng.sessionsMu.Unlock()
 }
 
 // Options implements wire.Session.

@@ -21,7 +21,7 @@ type sinkJob struct {
 	name string
 	sink connector.Sink
 	log  *state.SinkLog
-	eng  *Engine
+	eng  *Runner
 	wake chan struct{}
 
 	mu        sync.Mutex
@@ -31,7 +31,7 @@ type sinkJob struct {
 	contact   contact
 }
 
-func (e *Engine) newSinkJob(id uint32, name string, s connector.Sink) *sinkJob {
+func (e *Runner) newSinkJob(id uint32, name string, s connector.Sink) *sinkJob {
 	return &sinkJob{id: id, name: name, sink: s, log: e.store.SinkLog(id), eng: e, wake: make(chan struct{}, 1)}
 }
 

@@ -19,7 +19,7 @@ type sizeEstimate struct {
 
 // relationBytes estimates the size of a stored relation for the planner, which
 // orders joins by it.
-func (e *Engine) relationBytes(rel uint32) int64 {
+func (e *Runner) relationBytes(rel uint32) int64 {
 	if v, ok := e.sizes.Load(rel); ok && time.Since(v.(sizeEstimate).at) < sizeAge {
 		return v.(sizeEstimate).bytes
 	}
@@ -29,7 +29,7 @@ func (e *Engine) relationBytes(rel uint32) int64 {
 }
 
 // usableIndexes writes down the indexes of relations that joins may read.
-func (e *Engine) usableIndexes(rels []uint32) string {
+func (e *Runner) usableIndexes(rels []uint32) string {
 	var b strings.Builder
 	for _, r := range rels {
 		for _, ix := range e.cat.Current().Indexes(r) {
@@ -47,7 +47,7 @@ func (e *Engine) usableIndexes(rels []uint32) string {
 // unsettledBytes returns the size of a relation all of whose rows may still be in
 // the memory of the store, which has no estimate of them: what its first rows take,
 // and for all others as much as for these.
-func (e *Engine) unsettledBytes(rel uint32) int64 {
+func (e *Runner) unsettledBytes(rel uint32) int64 {
 	const most = 10_000
 	o := e.cat.Current().ByOID(rel)
 	if o == nil {
@@ -68,7 +68,7 @@ func (e *Engine) unsettledBytes(rel uint32) int64 {
 }
 
 // approxBytes returns about how many bytes a relation takes in the store.
-func (e *Engine) approxBytes(rel uint32) int64 {
+func (e *Runner) approxBytes(rel uint32) int64 {
 	if o := e.cat.Current().ByOID(rel); o != nil {
 		rel = catalog.StoreID(o)
 	}
@@ -77,7 +77,7 @@ func (e *Engine) approxBytes(rel uint32) int64 {
 
 // relationSizes writes down the sizes of relations, to be kept with a view or sink
 // that reads them: its plan must be the same whenever it is planned again.
-func (e *Engine) relationSizes(rels []uint32) string {
+func (e *Runner) relationSizes(rels []uint32) string {
 	var b strings.Builder
 	for _, r := range rels {
 		fmt.Fprintf(&b, "%d=%d ", r, e.approxBytes(r))

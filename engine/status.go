@@ -87,7 +87,7 @@ func message(err error) types.Datum {
 const retrying = "retrying"
 
 // jobsInOrder returns the jobs by id.
-func (e *Engine) jobsInOrder() []*job {
+func (e *Runner) jobsInOrder() []*job {
 	e.mu.RLock()
 	js := make([]*job, 0, len(e.jobs))
 	for _, j := range e.jobs {
@@ -98,14 +98,19 @@ func (e *Engine) jobsInOrder() []*job {
 	return js
 }
 
-func (s *Session) jobRows(sh *sql.Show) (out [][]types.Datum) {
-	snap := s.snapshot()
-	js := s.eng.jobsInOrder()
-	s.eng.mu.RLock()
-	for _, r := range s.eng.replacing {
+// replacingJobs returns the jobs that are to take the place of others.
+func (e *Runner) replacingJobs() (js []*job) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for _, r := range e.replacing {
 		js = append(js, r.job)
 	}
-	s.eng.mu.RUnlock()
+	return js
+}
+
+func (s *Session) jobRows(sh *sql.Show) (out [][]types.Datum) {
+	snap := s.snapshot()
+	js := append(s.eng.jobsInOrder(), s.eng.replacingJobs()...)
 	slices.SortStableFunc(js, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
 	for _, j := range js {
 		o := snap.ByOID(j.id)
@@ -265,9 +270,7 @@ func (r *sourceReader) committed() map[string]int64 {
 func (s *Session) sinkRows(sh *sql.Show) (out [][]types.Datum) {
 	snap := s.snapshot()
 	for _, o := range catalog.All[*catalog.Sink](snap) {
-		s.eng.mu.RLock()
-		j := s.eng.jobs[o.OID]
-		s.eng.mu.RUnlock()
+		j := s.eng.jobOf(o.OID)
 		if j == nil || !shown(&o.Head, sh) {
 			continue
 		}

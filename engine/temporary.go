@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/state"
@@ -119,11 +120,11 @@ func (s *Session) keepOnCommit(oid uint32, what string) {
 
 // emptied are the writes of a transaction without those of tables that its end
 // empties.
-func (s *Session) emptied(ws []*tableWrite) []*tableWrite {
+func (s *Session) emptied(ws []*stage.TableWrite) []*stage.TableWrite {
 	if len(s.temp.commit) == 0 {
 		return ws
 	}
-	return slices.DeleteFunc(slices.Clone(ws), func(w *tableWrite) bool { return s.temp.commit[w.rel] != "" })
+	return slices.DeleteFunc(slices.Clone(ws), func(w *stage.TableWrite) bool { return s.temp.commit[w.Rel] != "" })
 }
 
 // dropOnCommit drops the tables of ON COMMIT DROP with the transaction that made them.
@@ -169,8 +170,8 @@ func (s *Session) transactionDone(ctx context.Context, committed bool) error {
 func (s *Session) deleteRows(ctx context.Context, t *catalog.Table) error {
 	r := s.newRun(ctx)
 	defer r.close()
-	rows := vec.NewChunk(columnTypes(t.Columns), 16)
-	err := scanRelation(r.cat, r.snap, t.OID, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+	rows := vec.NewChunk(stage.ColumnTypes(t.Columns), 16)
+	err := stage.ScanRelation(r.cat, r.snap, t.OID, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
 		for i := range c.Rows {
 			rows.AppendFrom(c, i, -c.Weight(i))
 		}
@@ -179,7 +180,7 @@ func (s *Session) deleteRows(ctx context.Context, t *catalog.Table) error {
 	if err != nil || rows.Rows == 0 {
 		return err
 	}
-	w := &write{tables: []tableWrite{{rel: t.OID, name: t.Name, revision: t.Revision, key: catalog.StorageKey(t), rows: rows}}}
+	w := &stage.Write{Tables: []stage.TableWrite{{Rel: t.OID, Name: t.Name, Revision: t.Revision, Key: catalog.StorageKey(t), Rows: rows}}}
 	return s.eng.commitWrite(ctx, w)
 }
 
@@ -207,7 +208,7 @@ func (s *Session) dropTemporary() {
 }
 
 // dropLeftTemporary drops the temporary objects of sessions that a crash has ended.
-func (e *Engine) dropLeftTemporary() error {
+func (e *Runner) dropLeftTemporary() error {
 	snap := e.cat.Current()
 	var oids []uint32
 	snap.Objects(func(o catalog.Object) {

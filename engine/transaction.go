@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/vec"
@@ -18,11 +19,11 @@ type transaction struct {
 	failed  bool
 	alone   bool // one statement: its writes commit as it runs
 	modes   modes
-	queried bool          // a statement has read what is stored
-	view    *txView       // what statements read; nil: what is committed
-	views   []*txView     // all that are to be closed
-	reads   *readSet      // of a serializable transaction
-	writes  []*tableWrite // one a table, in order of first write
+	queried bool                // a statement has read what is stored
+	view    *txView             // what statements read; nil: what is committed
+	views   []*txView           // all that are to be closed
+	reads   *stage.ReadSet      // of a serializable transaction
+	writes  []*stage.TableWrite // one a table, in order of first write
 	saves   []savepoint
 	saved   map[string]string // settings at the start, by key
 	local   []string          // settings of SET LOCAL
@@ -52,7 +53,7 @@ type savepoint struct {
 
 // savedWrite is how far the write of a table was.
 type savedWrite struct {
-	w        *tableWrite
+	w        *stage.TableWrite
 	rows     int
 	revision uint32
 }
@@ -115,14 +116,14 @@ func (s *Session) flushWrites(ctx context.Context, last bool) error {
 			return err
 		}
 	}
-	w := &write{reads: s.tx.reads}
+	w := &stage.Write{Reads: s.tx.reads}
 	ws := s.tx.writes
 	if last {
 		ws = s.emptied(ws)
 	}
 	for _, t := range ws {
-		if t.rows.Rows > 0 || t.whole {
-			w.tables = append(w.tables, *t)
+		if t.Rows.Rows > 0 || t.Whole {
+			w.Tables = append(w.Tables, *t)
 		}
 	}
 	var err error
@@ -133,7 +134,7 @@ func (s *Session) flushWrites(ctx context.Context, last bool) error {
 	}
 	s.tx.writes = nil
 	if !s.tx.alone {
-		return conflictError(err)
+		return stage.ConflictError(err)
 	}
 	return err
 }
@@ -265,7 +266,7 @@ func (s *Session) setSavepoint(name string) {
 	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), modes: s.tx.modes,
 		deferAll: s.tx.deferAll, deferred: maps.Clone(s.tx.deferred), postponed: maps.Clone(s.tx.postponed)}
 	for _, w := range s.tx.writes {
-		sp.writes = append(sp.writes, savedWrite{w, w.rows.Rows, w.revision})
+		sp.writes = append(sp.writes, savedWrite{w, w.Rows.Rows, w.Revision})
 	}
 	s.tx.saves = append(s.tx.saves, sp)
 }
@@ -291,9 +292,9 @@ func (s *Session) rollbackTo(name string) error {
 	s.tx.writes, s.tx.ddl = nil, sp.ddl.clone()
 	for _, x := range sp.writes {
 		w := x.w
-		keep := vec.NewChunk(w.rows.Types(), x.rows)
-		keep.AppendRange(w.rows, 0, x.rows)
-		w.rows, w.keys, w.revision = keep, nil, x.revision
+		keep := vec.NewChunk(w.Rows.Types(), x.rows)
+		keep.AppendRange(w.Rows, 0, x.rows)
+		w.Rows, w.Keys, w.Revision = keep, nil, x.revision
 		s.tx.writes = append(s.tx.writes, w)
 	}
 	s.tx.failed, s.tx.modes = false, sp.modes

@@ -45,7 +45,7 @@ const (
 
 var vaultKey = []byte("vault")
 
-func (e *Engine) newVault() *vault {
+func (e *Runner) newVault() *vault {
 	return &vault{dir: e.cfg.Dir, given: e.cfg.MasterKey,
 		check: func() ([]byte, error) { v, _, err := e.store.MetaGet(vaultKey); return v, err },
 		keep: func(c []byte) error {
