@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/types"
@@ -305,6 +306,20 @@ type MatView struct {
 	// Store is the id that rows, operator state and offsets are kept under; 0: the
 	// OID. Each replacement of the view has another one.
 	Store uint32 `json:"store,omitempty"`
+}
+
+// Distinct reports whether the view's query is known never to give two rows with the
+// same values in the columns.
+func (v *MatView) Distinct(columns []int) bool {
+	if v.Key == nil {
+		return false
+	}
+	for _, k := range v.Key {
+		if !slices.Contains(columns, k) {
+			return false
+		}
+	}
+	return true
 }
 
 // View is a stored query. Its columns are those at its creation. Query, Text and

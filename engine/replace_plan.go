@@ -127,6 +127,11 @@ func followIndex(ix *catalog.Index, old, v *catalog.MatView) (*catalog.Index, er
 			return nil, err
 		}
 	}
+	if n.Unique && !v.Distinct(n.Columns()) {
+		return nil, pgerr.New(pgerr.DependentObjectsStillExist, "cannot replace materialized view %s because other objects depend on its key", old.Name).
+			WithDetail("the new query may give several rows with the same key of unique index %s", ix.Name).
+			WithHint("Drop the index first.")
+	}
 	return n, nil
 }
 

@@ -136,6 +136,9 @@ func (e *Runner) checkExisting(oid uint32) error {
 	if !ok || !ix.Unique {
 		return nil
 	}
+	if v, ok := snap.ByOID(ix.Table).(*catalog.MatView); ok && v.Distinct(ix.Columns()) {
+		return nil // by its query
+	}
 	t, ok := snap.ByOID(ix.Table).(*catalog.Table)
 	if !ok {
 		return stage.RelationGone(ix.Table)

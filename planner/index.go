@@ -132,9 +132,6 @@ func (p *Planner) BindCreateIndex(s *sql.CreateIndex) (*catalog.Index, error) {
 		return nil, pgerr.New(pgerr.WrongObjectType, "cannot create index on relation \"%s\"", rel.Header().Name).
 			WithDetail("This operation is not supported for %ss.", rel.Kind()).At(b.at(s.Table))
 	}
-	if s.Unique && rel.Kind() != catalog.KindTable {
-		return nil, b.unsupported(s, "a unique index on a materialized view", "Create an index that is not unique.")
-	}
 	if s.Method != "" && s.Method != "btree" {
 		return nil, b.unsupported(s, "the access method \""+s.Method+"\"", "Use btree.")
 	}
@@ -155,6 +152,9 @@ func (p *Planner) BindCreateIndex(s *sql.CreateIndex) (*catalog.Index, error) {
 		if err := x.where(s.Where); err != nil {
 			return nil, err
 		}
+	}
+	if v, ok := rel.(*catalog.MatView); ok && ix.Unique && !v.Distinct(ix.Columns()) {
+		return nil, b.unsupported(s, "a unique index on columns by which the query of a materialized view may give several rows", "Create an index that is not unique.")
 	}
 	if ix.Options, err = b.indexOptions(s); err != nil {
 		return nil, err
