@@ -5,9 +5,9 @@ import (
 	"sort"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 )
 
 // doing is what a session does, for pg_stat_activity. Other sessions read it while
@@ -30,11 +30,9 @@ const (
 
 var stateNames = [...]string{idle: "idle", active: "active", idleInBlock: "idle in transaction", idleInFailedBlock: "idle in transaction (aborted)"}
 
-func nowMicros() int64 { return time.Now().UnixMicro() - pgEpochUnixMicros }
-
 // running notes that the session runs a statement.
 func (s *Session) running(text *string) {
-	now := nowMicros()
+	now := jobs.NowMicros()
 	s.query.Store(text)
 	s.doing.query.Store(now)
 	s.doing.changed.Store(now)
@@ -56,7 +54,7 @@ func (s *Session) resting() {
 		s.doing.block.Store(0)
 	}
 	if s.doing.state.Swap(st) != st {
-		s.doing.changed.Store(nowMicros())
+		s.doing.changed.Store(jobs.NowMicros())
 	}
 }
 
@@ -69,13 +67,13 @@ func (i serverInfo) Activity() []catalog.Activity {
 	for pid, s := range e.sessions {
 		st := s.doing.state.Load()
 		a := catalog.Activity{PID: pid, UserOID: s.who.authenticated, User: snap.RoleName(s.who.authenticated), Database: s.database, State: stateNames[st],
-			BackendStart: s.started.UnixMicro() - pgEpochUnixMicros, XactStart: s.doing.block.Load(),
+			BackendStart: s.started.UnixMicro() - jobs.EpochUnixMicros, XactStart: s.doing.block.Load(),
 			QueryStart: s.doing.query.Load(), Changed: s.doing.changed.Load()}
 		if st != active {
 			a.WaitType, a.WaitEvent = "Client", "ClientRead"
 		}
 		if q := s.query.Load(); q != nil {
-			a.Query = e.redact(*q)
+			a.Query = e.Redact(*q)
 		}
 		if !snap.HasPrivsOf(i.s.who.current, s.who.authenticated) && !snap.HasPrivsOf(i.s.who.current, catalog.RoleReadAllStats) {
 			out = append(out, catalog.Activity{PID: pid, UserOID: a.UserOID, User: a.User, Database: a.Database, Query: "<insufficient privilege>"})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -53,7 +54,7 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 		case sql.AlterRenameColumn:
 			var changes []catalog.Change
 			if o, changes, err = s.renameViewColumn(o, a); err == nil {
-				if err = s.eng.unmoved(snap, changes); err == nil {
+				if err = s.eng.Unmoved(snap, changes); err == nil {
 					err = s.changeCatalog(changes...)
 				}
 			}
@@ -179,8 +180,8 @@ func (s *Session) refreshView(st *sql.Refresh) error {
 	if st.NoData {
 		return pgerr.Unsupported("REFRESH MATERIALIZED VIEW … WITH NO DATA", "A materialized view is always up to date.")
 	}
-	if j := s.eng.jobOf(o.Header().OID); j != nil && j.err() != nil {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has failed: %s", st.Name.Name, pgerr.From(j.err()).Msg).
+	if j := s.eng.JobOf(o.Header().OID); j != nil && j.Err() != nil {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has failed: %s", st.Name.Name, pgerr.From(j.Err()).Msg).
 			WithHint("Drop it and create it again.")
 	}
 	return nil
@@ -244,7 +245,7 @@ func (s *Session) truncate(ctx context.Context, st *sql.Truncate) error {
 		if err != nil {
 			return err
 		}
-		if err = s.eng.commitWrite(ctx, w); errors.Is(err, stage.ErrConflict) {
+		if err = s.eng.CommitWrite(ctx, w); errors.Is(err, stage.ErrConflict) {
 			continue
 		}
 		if err == nil && st.RestartIdentity {
@@ -285,7 +286,7 @@ func (s *Session) stageTruncate(ctx context.Context, st *sql.Truncate) error {
 		}
 		s.transactional()
 		for _, q := range s.snapshot().Sequences(t.OID) {
-			s.tx.ddl.seqs[q.OID] = &sequence{oid: q.OID, loaded: true, unstored: true, last: q.Start}
+			s.tx.ddl.seqs[q.OID] = &jobs.Sequence{OID: q.OID, Loaded: true, Unstored: true, Last: q.Start}
 		}
 	}
 	return nil
@@ -364,11 +365,11 @@ func (s *Session) allRows(ctx context.Context, st *sql.Truncate, notice bool) (*
 	}
 	for _, t := range tables {
 		rows := vec.NewChunk(stage.ColumnTypes(t.Columns), 64)
-		err = stage.ScanRows(r.snap, t.OID, stage.ColumnTypes(t.Columns), stage.StoredForm(t), nil, nil, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+		err = stage.ScanRows(r.snap, t.OID, stage.ColumnTypes(t.Columns), stage.StoredForm(t), nil, nil, s.eng.Config.ChunkRows, func(c *vec.Chunk) error {
 			for i := range c.Rows {
 				rows.AppendFrom(c, i, -c.Weight(i))
 			}
-			return canceled(ctx)
+			return jobs.Canceled(ctx)
 		})
 		if err != nil {
 			return nil, err

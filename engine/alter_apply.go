@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -17,10 +18,10 @@ import (
 // apply makes the alteration take effect.
 func (a *alteration) apply(ctx context.Context) error {
 	e := a.s.eng
-	e.cat.Assign(a.t, a.t.Database)
+	e.Catalog.Assign(a.t, a.t.Database)
 	for _, ix := range a.indexes {
 		ix.Schema, ix.Owner, ix.Table = a.t.Schema, a.t.Owner, a.t.OID
-		e.cat.Assign(ix, a.t.Database)
+		e.Catalog.Assign(ix, a.t.Database)
 	}
 	planner.LinkForeignKeys(a.t, a.existing())
 	a.revise()
@@ -41,15 +42,15 @@ func (a *alteration) apply(ctx context.Context) error {
 	if a.s.tx.ddl != nil {
 		return a.stage(ctx, next, changes)
 	}
-	if _, err = e.graphFor(ctx, a.tied()); err != nil {
+	if _, err = e.GraphFor(ctx, a.tied()); err != nil {
 		return err
 	}
-	err = e.tableAtRest(ctx, a.t.OID, func(g *graph) error { return a.commit(g, next, changes) })
+	err = e.TableAtRest(ctx, a.t.OID, func(g *jobs.Graph) error { return a.commit(g, next, changes) })
 	if err != nil {
 		return err
 	}
 	for _, o := range a.gone {
-		e.forgetSequence(o.Header().OID)
+		e.ForgetSequence(o.Header().OID)
 	}
 	a.notice()
 	return nil
@@ -75,11 +76,11 @@ func (a *alteration) unmoved(snap, next *catalog.Snapshot) error {
 		if n == nil {
 			continue
 		}
-		was, err := a.s.eng.planPrint(snap, d)
+		was, err := a.s.eng.PlanPrint(snap, d)
 		if err != nil {
 			continue // what cannot be planned today is none the worse
 		}
-		if is, err := a.s.eng.planPrint(next, n); err != nil || was != is {
+		if is, err := a.s.eng.PlanPrint(next, n); err != nil || was != is {
 			return pgerr.Unsupported("this change of table \""+a.t.Name+"\"",
 				d.Kind().String()+" "+d.Header().Name+" would mean something else afterwards. Drop it, and create it again.")
 		}
@@ -88,72 +89,37 @@ func (a *alteration) unmoved(snap, next *catalog.Snapshot) error {
 }
 
 // commit is called with the graph of the table at rest.
-func (a *alteration) commit(g *graph, next *catalog.Snapshot, changes []catalog.Change) error {
+func (a *alteration) commit(g *jobs.Graph, next *catalog.Snapshot, changes []catalog.Change) error {
 	e := a.s.eng
 	if a.reshaped {
-		for c, rel := range g.captures {
-			if rel == a.t.OID && !c.closed() {
-				return pgerr.New(pgerr.ObjectInUse, "cannot ALTER TABLE \"%s\" because an object that reads it is being created", a.t.Name).
-					WithHint("SHOW JOBS tells how far it is.")
-			}
+		if g.Recorded(a.t.OID) {
+			return pgerr.New(pgerr.ObjectInUse, "cannot ALTER TABLE \"%s\" because an object that reads it is being created", a.t.Name).
+				WithHint("SHOW JOBS tells how far it is.")
 		}
 	}
 	c := &state.Commit{}
 	if err := a.readRows(next, c); err != nil {
 		return err
 	}
-	ends := append(sortedKeys(a.dropped), oidsOf(a.gone)...)
+	ends := append(sortedKeys(a.dropped), jobs.OIDsOf(a.gone)...)
 	for _, oid := range ends {
-		e.dropStorage(c, oid)
+		e.DropStorage(c, oid)
 	}
-	change := func() error { return e.changeCatalog(c, changes...) }
+	change := func() error { return e.ChangeCatalog(c, changes...) }
 	if a.reshaped {
-		change = func() error { return e.swap(func() error { return e.changeCatalog(c, changes...) }) }
+		change = func() error { return e.Swap(func() error { return e.ChangeCatalog(c, changes...) }) }
 	}
-	if err := e.retire(ends, change); err != nil {
+	if err := e.Retire(ends, change); err != nil {
 		return err
 	}
 	if a.reshaped {
-		g.purge()
-		g.rebuild() // the jobs read and store the rows in their new shape
+		g.Purge()
+		g.Rebuild() // the jobs read and store the rows in their new shape
 	}
 	for _, ix := range a.indexes {
-		g.addIndex(ix)
+		g.AddIndex(ix)
 	}
 	return nil
-}
-
-// tableAtRest runs f with the graph of a table at rest.
-func (e *Runner) tableAtRest(ctx context.Context, oid uint32, f func(g *graph) error) error {
-	for {
-		g := e.lookupGraph(oid)
-		if g == nil {
-			return stage.RelationGone(oid)
-		}
-		err := g.atRest(ctx, func() error { return f(g) })
-		if err != errMerged {
-			return err
-		}
-	}
-}
-
-// addIndex starts an index whose rows are stored already; the graph is at rest.
-func (g *graph) addIndex(ix *catalog.Index) {
-	e := g.eng
-	j, err := e.buildJob(ix, nil)
-	if err != nil {
-		j = e.brokenJob(ix, err)
-	}
-	j.fresh = true
-	e.setGraph(ix.OID, g)
-	e.mu.Lock()
-	e.jobs[ix.OID] = j
-	e.mu.Unlock()
-	g.jobs[ix.OID] = j
-	if err == nil {
-		g.connect(j)
-		j.start()
-	}
 }
 
 // readRows holds the stored rows against what is new, and adds to the commit the
@@ -161,7 +127,7 @@ func (g *graph) addIndex(ix *catalog.Index) {
 // indexes. next is the catalog to come.
 func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 	e := a.s.eng
-	sn := e.store.Snapshot()
+	sn := e.Store.Snapshot()
 	defer sn.Close()
 	rows := newTableBuild(a.t)
 	made, err := a.hold(next, storedRows(e, sn), rows.add)
@@ -179,10 +145,10 @@ func (a *alteration) readRows(next *catalog.Snapshot, c *state.Commit) error {
 	for _, b := range made {
 		// The index's job begins anew.
 		c.DropTables = append(c.DropTables, b.Ix.OID)
-		c.Meta = append(c.Meta, state.KV{Key: startedKey(b.Ix.OID)})
+		c.Meta = append(c.Meta, state.KV{Key: jobs.StartedKey(b.Ix.OID)})
 	}
 	for _, q := range a.fills.used() {
-		c.Meta = append(c.Meta, sequenceRecord(q.def.OID, q.last, true))
+		c.Meta = append(c.Meta, jobs.SequenceRecord(q.def.OID, q.last, true))
 	}
 	return nil
 }
@@ -197,7 +163,7 @@ type tableRows struct {
 func storedRows(e *Engine, sn *state.Snapshot) tableRows {
 	return tableRows{
 		each: func(oid uint32, f func(*vec.Chunk) error) error {
-			return stage.ScanRelation(e.cat.Current(), sn, oid, e.cfg.ChunkRows, f)
+			return stage.ScanRelation(e.Catalog.Current(), sn, oid, e.Config.ChunkRows, f)
 		},
 		has: func(k *stage.ForeignKey, key []byte) (bool, error) { return k.Stored(sn, key) },
 	}

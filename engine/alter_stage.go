@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/vec"
@@ -33,7 +34,7 @@ func (a *alteration) stage(ctx context.Context, next *catalog.Snapshot, changes 
 		return err
 	}
 	for _, q := range a.fills.used() {
-		s.tx.ddl.seqs[q.def.OID] = &sequence{oid: q.def.OID, loaded: true, unstored: true, last: q.last, called: true}
+		s.tx.ddl.seqs[q.def.OID] = &jobs.Sequence{OID: q.def.OID, Loaded: true, Unstored: true, Last: q.last, Called: true}
 	}
 	if a.reshaped {
 		if err := r.stageWhole(a.t, rows, own); err != nil {

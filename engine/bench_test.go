@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/connector/registry"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/types"
 )
 
 // benchEngine opens an engine with a table of n rows.
 func benchEngine(b *testing.B, n int) (*Engine, *Local) {
 	b.Helper()
-	e, err := Open(Config{Dir: b.TempDir(), NoSync: true, Connectors: registry.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := Open(jobs.Config{Dir: b.TempDir(), NoSync: true, Connectors: registry.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
@@ -45,22 +46,22 @@ type catalogCommit struct {
 // commitCatalog commits the transaction, whose rows are w.
 func (s *Session) commitCatalog(ctx context.Context, w *stage.Write) error {
 	e := s.eng
-	if err := e.ddl.Acquire(ctx); err != nil {
+	if err := e.DDL.Acquire(ctx); err != nil {
 		return err
 	}
 	js, err := s.commitLocked(ctx, w)
-	e.ddl.Unlock()
+	e.DDL.Unlock()
 	if err != nil || len(js) == 0 {
 		return err
 	}
 	type outcome struct {
-		j   *job
+		j   *jobs.Job
 		err error
 	}
 	up := make(chan outcome, len(js))
 	go func() {
 		defer close(up)
-		e.startPending(js, func(j *job, err error) { up <- outcome{j, err} })
+		e.StartPending(js, func(j *jobs.Job, err error) { up <- outcome{j, err} })
 	}()
 	for {
 		select {
@@ -69,7 +70,7 @@ func (s *Session) commitCatalog(ctx context.Context, w *stage.Write) error {
 				return nil
 			}
 			if o.err != nil {
-				s.notice("WARNING", pgerr.New(pgerr.CodeOf(o.err), "%s has failed: %s", o.j.name(), pgerr.From(o.err).Msg).
+				s.notice("WARNING", pgerr.New(pgerr.CodeOf(o.err), "%s has failed: %s", o.j.Name(), pgerr.From(o.err).Msg).
 					WithDetail("The transaction is committed.").WithHint("ALTER … RESUME begins it anew."))
 			}
 		case <-ctx.Done():
@@ -80,12 +81,12 @@ func (s *Session) commitCatalog(ctx context.Context, w *stage.Write) error {
 	}
 }
 
-func (s *Session) commitLocked(ctx context.Context, w *stage.Write) ([]*job, error) {
+func (s *Session) commitLocked(ctx context.Context, w *stage.Write) ([]*jobs.Job, error) {
 	e, t := s.eng, s.tx.ddl
-	if e.ctx.Err() != nil {
-		return nil, shuttingDown()
+	if e.Ctx.Err() != nil {
+		return nil, jobs.ShuttingDown()
 	}
-	base := e.cat.Current()
+	base := e.Catalog.Current()
 	next := t.current(base)
 	if t.lost != nil {
 		return nil, t.lost
@@ -95,7 +96,7 @@ func (s *Session) commitLocked(ctx context.Context, w *stage.Write) ([]*job, err
 		return nil, err
 	}
 	c := &catalogCommit{s: s, e: e, ctx: ctx, base: base, next: next, writes: map[uint32]*stage.TableWrite{}, jobs: map[uint32]bool{},
-		renamed: map[uint32]catalog.Object{}, joined: map[uint32]bool{}, keys: map[uint32]map[string]bool{}, extra: &state.Commit{Meta: catalogKV(entries)}}
+		renamed: map[uint32]catalog.Object{}, joined: map[uint32]bool{}, keys: map[uint32]map[string]bool{}, extra: &state.Commit{Meta: jobs.CatalogKV(entries)}}
 	c.write = &stage.Write{Reads: w.Reads}
 	for i := range w.Tables {
 		if _, ok := next.ByOID(w.Tables[i].Rel).(*catalog.Table); ok {
@@ -136,7 +137,7 @@ func (c *catalogCommit) compare(changes []catalog.Change) {
 			if w := c.writes[oid]; w != nil && w.Whole {
 				c.reshaped = append(c.reshaped, is.(*catalog.Table))
 			}
-			if jobName(was) != jobName(is) && c.e.jobOf(oid) != nil {
+			if jobs.JobName(was) != jobs.JobName(is) && c.e.JobOf(oid) != nil {
 				c.renamed[oid] = is
 			}
 		}
@@ -185,7 +186,7 @@ func (c *catalogCommit) run() error {
 	rels := c.relations()
 	if w := c.s.tx.reads; w != nil {
 		for _, r := range w.Relations() {
-			if c.e.lookupGraph(r) != nil && c.next.ByOID(r) != nil && !slices.Contains(rels, r) {
+			if c.e.LookupGraph(r) != nil && c.next.ByOID(r) != nil && !slices.Contains(rels, r) {
 				rels = append(rels, r)
 			}
 		}
@@ -193,39 +194,39 @@ func (c *catalogCommit) run() error {
 	if len(rels) == 0 {
 		return c.withoutGraph()
 	}
-	if _, err := c.e.graphFor(c.ctx, rels); err != nil {
+	if _, err := c.e.GraphFor(c.ctx, rels); err != nil {
 		return err
 	}
-	return c.e.tableAtRest(c.ctx, rels[0], c.turn)
+	return c.e.TableAtRest(c.ctx, rels[0], c.turn)
 }
 
 // withoutGraph commits what concerns no table that there was before.
 func (c *catalogCommit) withoutGraph() error {
-	sn := c.e.store.Snapshot()
+	sn := c.e.Store.Snapshot()
 	defer sn.Close()
 	if err := c.build(sn, nil); err != nil {
 		return err
 	}
 	c.remove()
-	c.extra.Epoch = c.e.nextEpoch()
-	return c.e.retire(oidsOf(c.gone), func() error {
-		return c.publish(func() error { return c.e.commit(c.extra) })
+	c.extra.Epoch = c.e.NextEpoch()
+	return c.e.Retire(jobs.OIDsOf(c.gone), func() error {
+		return c.publish(func() error { return c.e.Commit(c.extra) })
 	})
 }
 
 // publish makes the catalog current in one step with a commit.
 func (c *catalogCommit) publish(commit func() error) error {
-	return c.e.swap(func() error {
+	return c.e.Swap(func() error {
 		if err := commit(); err != nil {
 			return err
 		}
-		c.e.cat.Publish(c.next)
+		c.e.Catalog.Publish(c.next)
 		return nil
 	})
 }
 
 // turn commits with the graph of the tables concerned at rest.
-func (c *catalogCommit) turn(g *graph) (err error) {
+func (c *catalogCommit) turn(g *jobs.Graph) (err error) {
 	if err := c.undisturbed(g); err != nil {
 		return err
 	}
@@ -235,60 +236,58 @@ func (c *catalogCommit) turn(g *graph) (err error) {
 			c.part(g)
 		}
 	}()
-	sn := c.e.store.Snapshot()
+	sn := c.e.Store.Snapshot()
 	defer sn.Close()
 	if err := c.build(sn, g); err != nil {
 		return err
 	}
 	by := stage.Rules{Cat: c.next, Keys: c.keys}
 	for _, oid := range sortedKeys(c.writes) {
-		if w := c.writes[oid]; !w.Whole && g.tables[oid] != nil {
+		if w := c.writes[oid]; !w.Whole && g.Has(oid) {
 			c.write.Tables = append(c.write.Tables, *w)
 		}
 	}
 	var undo stage.UndoLog
-	if err := g.admit(by, sn, c.write, map[uint32]*stage.Overlay{}, &undo, true, true); err != nil {
+	if err := g.Admit(by, sn, c.write, map[uint32]*stage.Overlay{}, &undo, true, true); err != nil {
 		return err
 	}
 	c.remove()
-	ends := c.e.newRetirement(oidsOf(c.gone))
-	left := g.leave(ends.oids)
-	t := &turn{extra: c.extra, rules: by, around: func(commit func() error) error {
-		return ends.run(g, func() error { return c.publish(commit) })
+	ends := c.e.NewRetirement(jobs.OIDsOf(c.gone))
+	left := g.Leave(ends.OIDs)
+	t := &jobs.Turn{Extra: c.extra, Rules: by, Around: func(commit func() error) error {
+		return ends.Run(g, func() error { return c.publish(commit) })
 	}}
 	if len(c.write.Tables) > 0 {
-		t.write = c.write
+		t.Write = c.write
 	}
-	err = g.takeTurn(t)
+	err = g.TakeTurn(t)
 	if err != nil {
-		g.comeBack(left)
-		g.fallBack()
+		g.ComeBack(left)
+		g.FallBack()
 	}
-	ends.end(err)
+	ends.End(err)
 	if err != nil {
 		return err
 	}
-	g.purge()
+	g.Purge()
 	if len(c.reshaped) > 0 {
-		g.rebuild()
+		g.Rebuild()
 	}
 	for _, ix := range c.indexes {
-		if g.tables[ix.Table] != nil {
-			g.addIndex(ix)
+		if g.Has(ix.Table) {
+			g.AddIndex(ix)
 		}
 	}
 	return nil
 }
 
 // undisturbed refuses the commit if others have changed the rows that it relies on.
-func (c *catalogCommit) undisturbed(g *graph) error {
+func (c *catalogCommit) undisturbed(g *jobs.Graph) error {
 	since := maps.Clone(c.s.tx.ddl.read)
 	for _, t := range c.reshaped {
-		for cp, rel := range g.captures {
-			if rel == t.OID && !cp.closed() {
-				return pgerr.New(pgerr.ObjectInUse, "cannot ALTER TABLE \"%s\" because an object that reads it is being created", t.Name).
-					WithHint("SHOW JOBS tells how far it is.")
-			}
+		if g.Recorded(t.OID) {
+			return pgerr.New(pgerr.ObjectInUse, "cannot ALTER TABLE \"%s\" because an object that reads it is being created", t.Name).
+				WithHint("SHOW JOBS tells how far it is.")
 		}
 		for _, oid := range append(stage.KeyRelations(c.next, []uint32{t.OID}), t.OID) {
 			if was, ok := since[oid]; !ok || c.writes[t.OID].SeenAt < was {
@@ -297,7 +296,7 @@ func (c *catalogCommit) undisturbed(g *graph) error {
 		}
 	}
 	for oid, clock := range since {
-		if c.base.ByOID(oid) != nil && c.next.ByOID(oid) != nil && !c.e.cols.Unchanged(oid, clock) {
+		if c.base.ByOID(oid) != nil && c.next.ByOID(oid) != nil && !c.e.Columns.Unchanged(oid, clock) {
 			return stage.SerializationFailure()
 		}
 	}
@@ -305,29 +304,27 @@ func (c *catalogCommit) undisturbed(g *graph) error {
 }
 
 // join makes new tables part of the graph that must be committed together with others.
-func (c *catalogCommit) join(g *graph) {
+func (c *catalogCommit) join(g *jobs.Graph) {
 	for _, t := range c.made {
 		if c.writes[t.OID] == nil && len(stage.KeyRelations(c.next, []uint32{t.OID})) == 1 {
 			continue
 		}
 		c.joined[t.OID] = true
-		g.tables[t.OID] = newTableNode(t.OID)
-		c.e.setGraph(t.OID, g)
+		g.Join(t.OID)
 	}
 }
 
 // part undoes join.
-func (c *catalogCommit) part(g *graph) {
+func (c *catalogCommit) part(g *jobs.Graph) {
 	for oid := range c.joined {
-		delete(g.tables, oid)
-		c.e.setGraph(oid, nil)
+		g.Part(oid)
 	}
 }
 
 // build adds to the commit the rows that no epoch brings: of tables with other columns
 // and of new tables, unless they are part of the graph, and of indexes. It checks that
 // unique ones are.
-func (c *catalogCommit) build(sn *state.Snapshot, g *graph) error {
+func (c *catalogCommit) build(sn *state.Snapshot, g *jobs.Graph) error {
 	r := &run{s: c.s, ctx: c.ctx, cat: c.next.In(c.s.db), snap: sn, own: map[uint32]*stage.TableWrite{}}
 	for oid, w := range c.writes {
 		r.own[oid] = w
@@ -347,7 +344,7 @@ func (c *catalogCommit) build(sn *state.Snapshot, g *graph) error {
 		c.extra.DropTables = append(c.extra.DropTables, t.OID)
 		for _, ix := range c.next.Indexes(t.OID) { // their jobs begin anew
 			c.extra.DropTables = append(c.extra.DropTables, ix.OID)
-			c.extra.Meta = append(c.extra.Meta, state.KV{Key: startedKey(ix.OID)})
+			c.extra.Meta = append(c.extra.Meta, state.KV{Key: jobs.StartedKey(ix.OID)})
 		}
 	}
 	for t, ixs := range wanted {
@@ -392,58 +389,49 @@ func (c *catalogCommit) buildTable(r *run, t *catalog.Table, ixs []*catalog.Inde
 func (c *catalogCommit) remove() {
 	e := c.e
 	for _, o := range c.gone {
-		e.dropStorage(c.extra, o.Header().OID)
+		e.DropStorage(c.extra, o.Header().OID)
 	}
 	for oid, q := range c.s.tx.ddl.seqs {
 		if c.next.ByOID(oid) != nil {
-			c.extra.Meta = append(c.extra.Meta, sequenceRecord(oid, q.last, q.called))
+			c.extra.Meta = append(c.extra.Meta, jobs.SequenceRecord(oid, q.Last, q.Called))
 		}
 	}
 	for oid, o := range c.renamed {
-		j := e.jobOf(oid)
-		if err := e.moveErrors(c.extra, j.errors, j.name(), jobName(o)); err != nil {
-			e.log.Error("the errors of a renamed object keep its old name", "object", j.name(), "err", err)
+		j := e.JobOf(oid)
+		if err := e.RenameErrors(c.extra, j, jobs.JobName(o)); err != nil {
+			e.Log.Error("the errors of a renamed object keep its old name", "object", j.Name(), "err", err)
 		}
 	}
 	for oid := range c.jobs {
-		c.extra.Meta = append(c.extra.Meta, state.KV{Key: pendingKey(oid), Val: []byte{1}})
+		c.extra.Meta = append(c.extra.Meta, state.KV{Key: jobs.PendingKey(oid), Val: []byte{1}})
 	}
 }
 
 // start does what follows the commit: new tables get graphs of their own, sequences go
 // on where the transaction left them, and the jobs that are to catch up are returned.
-func (c *catalogCommit) start() []*job {
+func (c *catalogCommit) start() []*jobs.Job {
 	e := c.e
 	for _, t := range c.made {
 		if c.joined[t.OID] {
 			continue
 		}
-		g := e.addTable(t.OID)
-		g.mu.Lock()
-		for _, ix := range c.indexes {
-			if ix.Table == t.OID {
-				g.addIndex(ix)
-			}
-		}
-		g.mu.Unlock()
-		go g.run()
+		e.StartGraph(t.OID, slices.DeleteFunc(slices.Clone(c.indexes), func(ix *catalog.Index) bool { return ix.Table != t.OID }))
 	}
 	for oid, q := range c.s.tx.ddl.seqs {
 		if def, ok := c.next.ByOID(oid).(*catalog.Sequence); ok {
-			if shared, _, err := e.sequence(def); err == nil {
-				shared.put(q.last, q.called)
-				shared.mu.Unlock()
+			if shared, _, err := e.Sequence(def); err == nil {
+				shared.Put(q.Last, q.Called)
+				shared.Mu.Unlock()
 			}
 		}
 	}
 	for _, o := range c.gone {
-		e.forgetSequence(o.Header().OID)
+		e.ForgetSequence(o.Header().OID)
 	}
 	for oid, o := range c.renamed {
-		if j := e.jobOf(oid); j != nil {
-			name := jobName(o)
-			j.label.Store(&name)
+		if j := e.JobOf(oid); j != nil {
+			j.Rename(jobs.JobName(o))
 		}
 	}
-	return e.addPending(e.inOrder(c.jobs))
+	return e.AddPending(e.InOrder(c.jobs))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -34,7 +35,7 @@ type catalogTx struct {
 	lost error
 	// seqs are the generators of sequences that the transaction has made or put
 	// elsewhere.
-	seqs map[uint32]*sequence
+	seqs map[uint32]*jobs.Sequence
 	// read are the tables whose rows were held against a new constraint, with the
 	// clock of the snapshot: nobody else may have changed them by the commit.
 	read map[uint32]uint64
@@ -43,8 +44,8 @@ type catalogTx struct {
 // transactional makes the catalog's changes part of the transaction from here on.
 func (s *Session) transactional() {
 	if s.tx.ddl == nil {
-		now := s.eng.cat.Current()
-		s.tx.ddl = &catalogTx{base: now, cat: now, seqs: map[uint32]*sequence{}, read: map[uint32]uint64{}}
+		now := s.eng.Catalog.Current()
+		s.tx.ddl = &catalogTx{base: now, cat: now, seqs: map[uint32]*jobs.Sequence{}, read: map[uint32]uint64{}}
 	}
 }
 
@@ -117,9 +118,9 @@ func (t *catalogTx) over(now *catalog.Snapshot) (*catalog.Snapshot, []catalog.En
 func (s *Session) changeCatalog(changes ...catalog.Change) error {
 	t := s.tx.ddl
 	if t == nil {
-		return s.eng.changeCatalog(&state.Commit{}, changes...)
+		return s.eng.ChangeCatalog(&state.Commit{}, changes...)
 	}
-	was := t.current(s.eng.cat.Current())
+	was := t.current(s.eng.Catalog.Current())
 	if t.lost != nil {
 		return t.lost
 	}
@@ -130,7 +131,7 @@ func (s *Session) changeCatalog(changes ...catalog.Change) error {
 	t.cat, t.changes = next, append(t.changes[:len(t.changes):len(t.changes)], changes...)
 	for _, c := range changes {
 		if q, ok := c.Create.(*catalog.Sequence); ok {
-			t.seqs[q.OID] = &sequence{oid: q.OID, loaded: true, unstored: true, last: q.Start}
+			t.seqs[q.OID] = &jobs.Sequence{OID: q.OID, Loaded: true, Unstored: true, Last: q.Start}
 		}
 	}
 	for _, w := range s.tx.writes { // the rows were held against what is new
@@ -204,7 +205,7 @@ func (s *Session) stageTableAs(ctx context.Context, q *planner.Query, t *catalog
 // f borrows.
 func (r *run) visible(t *catalog.Table, f func(*vec.Chunk) error) error {
 	return r.scanStored(&plan.Scan{Kind: plan.RelTable, Rel: t.OID, Name: t.Name, Cols: stage.AllColumns(stage.ColumnTypes(t.Columns))}, t, func(c *vec.Chunk) error {
-		if err := canceled(r.ctx); err != nil {
+		if err := jobs.Canceled(r.ctx); err != nil {
 			return err
 		}
 		return f(c)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/state"
 )
 
@@ -28,7 +29,7 @@ func TestBlockVictim(t *testing.T) {
 	cfg.NoSync = false
 	e := open(t, cfg)
 	c := connect(t, e)
-	if e.cat.Current().In(catalog.DatabaseOID).Get("public", "log") == nil {
+	if e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "log") == nil {
 		c.exec("CREATE TABLE log (n bigint PRIMARY KEY)")
 		c.exec("CREATE MATERIALIZED VIEW logged AS SELECT count(*) AS n FROM log")
 		c.exec("CREATE TABLE wide (id int PRIMARY KEY)")
@@ -120,7 +121,7 @@ func checkBlocks(t *testing.T, dir, last string, round int) {
 		c.awaitStatus("v"+n, "running")
 		c.want("SELECT s, n FROM v"+n, "6|1")
 	}
-	if p, err := e.pendingObjects(); err != nil || len(p) > 0 {
+	if p, err := e.PendingObjects(); err != nil || len(p) > 0 {
 		t.Fatalf("round %d: pending %v, %v", round, p, err)
 	}
 }
@@ -139,12 +140,12 @@ func TestPendingViewsBeginAnew(t *testing.T) {
 	c.exec("CREATE INDEX vi ON v (n)")
 	c.exec("COMMIT")
 	c.want("SELECT s FROM w", "100")
-	snap := e.cat.Current().In(catalog.DatabaseOID)
-	mark := &state.Commit{Epoch: e.nextEpoch()}
+	snap := e.Catalog.Current().In(catalog.DatabaseOID)
+	mark := &state.Commit{Epoch: e.NextEpoch()}
 	for _, n := range []string{"v", "w", "vi"} {
-		mark.Meta = append(mark.Meta, state.KV{Key: pendingKey(snap.Get("public", n).Header().OID), Val: []byte{1}})
+		mark.Meta = append(mark.Meta, state.KV{Key: jobs.PendingKey(snap.Get("public", n).Header().OID), Val: []byte{1}})
 	}
-	if err := e.commit(mark); err != nil {
+	if err := e.Commit(mark); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil {
@@ -158,7 +159,7 @@ func TestPendingViewsBeginAnew(t *testing.T) {
 	c.want("SELECT s FROM w", "101")
 	c.want("SELECT g, n FROM v WHERE n = 34 ORDER BY g", "1|34\n2|34")
 	c.want("CHECK MATERIALIZED VIEW v", "")
-	if p, err := e.pendingObjects(); err != nil || len(p) > 0 {
+	if p, err := e.PendingObjects(); err != nil || len(p) > 0 {
 		t.Fatalf("pending %v, %v", p, err)
 	}
 }
@@ -182,9 +183,9 @@ func TestBlockWhoseCommitFails(t *testing.T) {
 		} else {
 			c.exec("ALTER TABLE t ADD COLUMN b int DEFAULT 5")
 		}
-		e.commitFault = func(c *state.Commit) error {
+		e.CommitFault = func(c *state.Commit) error {
 			for _, kv := range c.Meta {
-				if strings.HasPrefix(string(kv.Key), string(catalogPrefix)) {
+				if strings.HasPrefix(string(kv.Key), string(jobs.CatalogPrefix)) {
 					return full
 				}
 			}
@@ -193,7 +194,7 @@ func TestBlockWhoseCommitFails(t *testing.T) {
 		if err := c.try("COMMIT"); !errors.Is(err, full) {
 			t.Fatal(err)
 		}
-		e.commitFault = nil
+		e.CommitFault = nil
 		c.want("SELECT count(*) FROM pg_class WHERE relname IN ('u', 'w', 'ti')", "0")
 		c.want("SELECT * FROM t", "1|1")
 		c.exec("INSERT INTO t VALUES (9, 9)")

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
@@ -48,7 +49,7 @@ func (s *Session) checkCommand(p *prepared, st *sql.Check) error {
 		t := &table{cols: p.cols}
 		n := c.report(t, st.Limit)
 		if n == 0 {
-			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "materialized view \"%s\" holds what its query yields: %d rows, %d errors", o.Name, c.rows.expected, c.errs.expected))
+			s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "materialized view \"%s\" holds what its query yields: %d rows, %d errors", o.Name, c.rows.Expected, c.errs.Expected))
 		} else {
 			s.notice("WARNING", pgerr.New(pgerr.Warning, "materialized view \"%s\" differs from its query in %d rows", o.Name, n))
 		}
@@ -72,63 +73,27 @@ func (s *Session) resolveMatView(snap *catalog.Snapshot, n sql.Name) (*catalog.M
 
 // checkedErrorTypes are those of the error table but for the operator, which has
 // another number in a plan of one fragment.
-var checkedErrorTypes = viewErrorTypes[:len(viewErrorTypes)-1]
+var checkedErrorTypes = jobs.ViewErrorTypes[:len(jobs.ViewErrorTypes)-1]
 
 // check is a comparison in the making.
 type check struct {
-	rows, errs tally
-}
-
-// tally counts rows: expected ones up, actual ones down.
-type tally struct {
-	types    []types.T
-	left     map[string]count // by exact encoding; equal counts are absent
-	expected int64
-	bytes    int
-}
-
-type count struct{ expected, actual int64 }
-
-func newTally(ts []types.T) tally { return tally{types: ts, left: map[string]count{}} }
-
-// tallyOverhead is about what an entry costs besides its row, in bytes.
-const tallyOverhead = 64
-
-// add counts a row of which n are expected and m there.
-func (t *tally) add(row []byte, n, m int64) error {
-	c, ok := t.left[string(row)]
-	c.expected, c.actual = c.expected+n, c.actual+m
-	t.expected += n
-	switch {
-	case c.expected == c.actual:
-		if ok {
-			t.bytes -= len(row) + tallyOverhead
-			delete(t.left, string(row))
-		}
-		return nil
-	case !ok:
-		if t.bytes += len(row) + tallyOverhead; t.bytes > queryBudget {
-			return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("The rows of the view take more than %d bytes.", queryBudget)
-		}
-	}
-	t.left[string(row)] = c
-	return nil
+	rows, errs jobs.Tally
 }
 
 // checkView compares a view with its query.
 func (r *run) checkView(v *catalog.MatView) (*check, error) {
-	if err := r.s.eng.readable(v.OID); err != nil {
+	if err := r.s.eng.Readable(v.OID); err != nil {
 		return nil, err
 	}
-	if j := r.s.eng.jobOf(v.OID); j != nil && j.err() != nil {
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has failed: %s", v.Name, pgerr.From(j.err()).Msg).
+	if j := r.s.eng.JobOf(v.OID); j != nil && j.Err() != nil {
+		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "materialized view \"%s\" has failed: %s", v.Name, pgerr.From(j.Err()).Msg).
 			WithHint("Its rows are as of its last epoch.")
 	}
 	root, err := r.oneTree(v)
 	if err != nil {
 		return nil, err
 	}
-	c := &check{rows: newTally(stage.ColumnTypes(v.Cols())), errs: newTally(checkedErrorTypes)}
+	c := &check{rows: jobs.NewTally(stage.ColumnTypes(v.Cols())), errs: jobs.NewTally(checkedErrorTypes)}
 	if err := r.recompute(v, root, c); err != nil {
 		return nil, err
 	}
@@ -138,11 +103,11 @@ func (r *run) checkView(v *catalog.MatView) (*check, error) {
 // oneTree plans a view as it runs, but in one fragment and without its root.
 func (r *run) oneTree(v *catalog.MatView) (plan.Node, error) {
 	e := r.s.eng
-	st, err := (&planner.Planner{Cat: r.cat, Session: e.frozenSession(v.SearchPath, v.Settings)}).PlanMatView(v)
+	st, err := (&planner.Planner{Cat: r.cat, Session: e.FrozenSession(v.SearchPath, v.Settings)}).PlanMatView(v)
 	if err != nil {
 		return nil, err
 	}
-	scans(st.Root, func(s *plan.Scan) {
+	jobs.Scans(st.Root, func(s *plan.Scan) {
 		if s.Kind == plan.RelSource && err == nil {
 			err = pgerr.Unsupported("checking a materialized view that reads source \""+s.Name+"\"",
 				"A source keeps no history to compute the view from again. Views on this one can be checked.")
@@ -161,7 +126,7 @@ func (r *run) oneTree(v *catalog.MatView) (plan.Node, error) {
 
 // clockOf returns the time that the clocks of a view tell in the run's snapshot.
 func (r *run) clockOf(v *catalog.MatView) int64 {
-	b, ok, err := r.snap.MetaGet(clockKey(catalog.StoreID(v)))
+	b, ok, err := r.snap.MetaGet(jobs.ClockKey(catalog.StoreID(v)))
 	if err != nil || !ok || len(b) != 8 {
 		return 0
 	}
@@ -171,29 +136,29 @@ func (r *run) clockOf(v *catalog.MatView) int64 {
 // recompute counts what the query yields, and the rows it fails on, as expected.
 func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
 	var row []byte
-	job := jobName(v)
+	job := jobs.JobName(v)
 	b := &exec.BuildCtx{
 		Now:       r.clockOf(v),
-		Expr:      &expr.Ctx{Session: r.s.eng.frozenSession(v.SearchPath, v.Settings)},
-		ChunkRows: r.s.eng.cfg.ChunkRows,
-		Interrupt: func() error { return canceled(r.ctx) },
+		Expr:      &expr.Ctx{Session: r.s.eng.FrozenSession(v.SearchPath, v.Settings)},
+		ChunkRows: r.s.eng.Config.ChunkRows,
+		Interrupt: func() error { return jobs.Canceled(r.ctx) },
 		Out: func(ch *vec.Chunk) error {
 			for i := range ch.Rows {
 				row = vec.AppendRow(row[:0], ch, nil, i)
-				if err := c.rows.add(row, ch.Weight(i), 0); err != nil {
+				if err := c.rows.Add(row, ch.Weight(i), 0); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
-	if policy(v.Settings) != onErrorFail {
+	if jobs.Policy(v.Settings) != jobs.OnErrorFail {
 		b.RowError = func(_ int, ch *vec.Chunk, i int, w int64, err error) error {
 			pe := pgerr.From(err)
-			if !dataError(pe.Code) {
+			if !jobs.DataError(pe.Code) {
 				return err
 			}
-			return c.errs.add(encodedRow(checkedErrorTypes, job, string(pe.Code), pe.Msg, rowText(ch, i)), w, 0)
+			return c.errs.Add(jobs.EncodedRow(checkedErrorTypes, job, string(pe.Code), pe.Msg, jobs.RowText(ch, i)), w, 0)
 		}
 	}
 	tree, err := exec.Build(root, b)
@@ -210,8 +175,8 @@ func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
 			return errors.New("engine: a checked plan has an exchange")
 		}
 		err := r.scan(scan, func(ch *vec.Chunk) error {
-			if n := tree.StateBytes(); n > queryBudget {
-				return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("The operators of the view need more than %d bytes.", queryBudget)
+			if n := tree.StateBytes(); n > jobs.QueryBudget {
+				return pgerr.New(pgerr.OutOfMemory, "out of memory").WithDetail("The operators of the view need more than %d bytes.", jobs.QueryBudget)
 			}
 			return tree.Push(i, ch)
 		})
@@ -225,43 +190,43 @@ func (r *run) recompute(v *catalog.MatView, root plan.Node, c *check) error {
 // stored counts what is stored of a view, and of its errors.
 func (r *run) stored(v *catalog.MatView, c *check) error {
 	var row []byte
-	chunk := r.s.eng.cfg.ChunkRows
+	chunk := r.s.eng.Config.ChunkRows
 	err := stage.ScanRows(r.snap, catalog.StoreID(v), stage.ColumnTypes(v.Cols()), stage.StoredForm(v), nil, nil, chunk, func(ch *vec.Chunk) error {
 		for i := range ch.Rows {
 			row = vec.AppendRow(row[:0], ch, nil, i)
-			if err := c.rows.add(row, 0, ch.Weight(i)); err != nil {
+			if err := c.rows.Add(row, 0, ch.Weight(i)); err != nil {
 				return err
 			}
 		}
-		return canceled(r.ctx)
+		return jobs.Canceled(r.ctx)
 	})
 	if err != nil {
 		return err
 	}
-	return eachError(r.snap, errorTablesOf(r.cat, v.Database)[viewErrors], viewErrorTypes, jobName(v), func(ch *vec.Chunk, i int) error {
+	return jobs.EachError(r.snap, jobs.ErrorTablesOf(r.cat, v.Database)[jobs.ViewErrors], jobs.ViewErrorTypes, jobs.JobName(v), func(ch *vec.Chunk, i int) error {
 		row = vec.AppendRow(row[:0], ch, stage.AllColumns(checkedErrorTypes), i)
-		return c.errs.add(row, 0, ch.Weight(i))
+		return c.errs.Add(row, 0, ch.Weight(i))
 	})
 }
 
 // report adds at most limit differences to t, in a stable order, and returns how
 // many there are.
 func (c *check) report(t *table, limit int64) int {
-	n := len(c.rows.left) + len(c.errs.left)
+	n := len(c.rows.Left) + len(c.errs.Left)
 	for _, k := range []struct {
 		kind string
-		t    *tally
+		t    *jobs.Tally
 	}{{"row", &c.rows}, {"error", &c.errs}} {
-		ch := vec.NewChunk(k.t.types, 1)
+		ch := vec.NewChunk(k.t.Types, 1)
 		var lines [][]types.Datum
-		for row, got := range k.t.left {
+		for row, got := range k.t.Left {
 			ch.Reset()
 			if _, err := vec.DecodeRow(ch, nil, []byte(row)); err != nil {
-				lines = append(lines, []types.Datum{k.kind, fmt.Sprintf("%x", row), got.expected, got.actual})
+				lines = append(lines, []types.Datum{k.kind, fmt.Sprintf("%x", row), got.Expected, got.Actual})
 				continue
 			}
 			ch.AddWeight(1)
-			lines = append(lines, []types.Datum{k.kind, rowText(ch, 0), got.expected, got.actual})
+			lines = append(lines, []types.Datum{k.kind, jobs.RowText(ch, 0), got.Expected, got.Actual})
 		}
 		slices.SortFunc(lines, func(a, b []types.Datum) int {
 			switch x, y := a[1].(string), b[1].(string); {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/types"
@@ -14,12 +15,12 @@ import (
 // spoil changes what is stored of a view behind its job's back.
 func spoil(t *testing.T, e *Engine, view string, w int64, row ...types.Datum) {
 	t.Helper()
-	v := e.cat.Current().In(catalog.DatabaseOID).Get("public", view).(*catalog.MatView)
+	v := e.Catalog.Current().In(catalog.DatabaseOID).Get("public", view).(*catalog.MatView)
 	b := state.NewRowBatch(v.OID)
 	c := vec.NewChunk(stage.ColumnTypes(v.Columns), 1)
 	c.AppendRow(1, row...)
 	b.Add(vec.AppendRow(nil, c, nil, 0), w)
-	if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Rows: []*state.RowBatch{b}}); err != nil {
+	if err := e.Commit(&state.Commit{Epoch: e.NextEpoch(), Rows: []*state.RowBatch{b}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -43,9 +44,9 @@ func TestCheckReportsDifferences(t *testing.T) {
 	if n := c.l.Notices[len(c.l.Notices)-1]; n != "materialized view \"v\" differs from its query in 3 rows" {
 		t.Fatalf("notice: %s", n)
 	}
-	b := state.NewRowBatch(errorTablesOf(e.cat.Current(), catalog.DatabaseOID)[viewErrors])
-	b.Add(encodedRow(viewErrorTypes, "v", "22012", "division by zero", "(7, y)", "0.1"), 1)
-	if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Rows: []*state.RowBatch{b}}); err != nil {
+	b := state.NewRowBatch(jobs.ErrorTablesOf(e.Catalog.Current(), catalog.DatabaseOID)[jobs.ViewErrors])
+	b.Add(jobs.EncodedRow(jobs.ViewErrorTypes, "v", "22012", "division by zero", "(7, y)", "0.1"), 1)
+	if err := e.Commit(&state.Commit{Epoch: e.NextEpoch(), Rows: []*state.RowBatch{b}}); err != nil {
 		t.Fatal(err)
 	}
 	got := c.query("CHECK MATERIALIZED VIEW v")

@@ -36,7 +36,7 @@ func TestClock(t *testing.T) {
 			day := int64(24 * 3600e6)
 			now.Store(9000*day + day/2)
 			cfg := config(t.TempDir())
-			cfg.now, cfg.ChunkRows = now.Load, rows
+			cfg.Now, cfg.ChunkRows = now.Load, rows
 			e := open(t, cfg)
 			c := connect(t, e)
 			c.exec("SET timezone = 'UTC'")

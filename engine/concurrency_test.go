@@ -299,7 +299,7 @@ func TestCreateAndDropLeaksNothing(t *testing.T) {
 func TestViewUnderCreation(t *testing.T) {
 	e := open(t, config(t.TempDir()))
 	hold, held := make(chan struct{}), make(chan struct{}, 10)
-	e.fault = func(job string) error {
+	e.Fault = func(job string) error {
 		if job == "slow" {
 			held <- struct{}{}
 			<-hold

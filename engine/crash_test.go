@@ -32,7 +32,7 @@ func TestCrashVictim(t *testing.T) {
 	cfg.NoSync = false // what is not synced may still be in the memory of the process
 	e := open(t, cfg)
 	c := connect(t, e)
-	if e.cat.Current().In(catalog.DatabaseOID).Get("public", "t") == nil {
+	if e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "t") == nil {
 		crashSchema(c)
 	}
 	f.set(func() { f.gone = 1 << 39 }) // a view that read the source again would not count right
@@ -193,14 +193,14 @@ func checkAfterCrash(t *testing.T, dir string, acked map[string]string, round in
 		}
 	}
 	for i := range 2 {
-		if e.cat.Current().In(catalog.DatabaseOID).Get("public", fmt.Sprintf("tmp%d", i)) != nil {
+		if e.Catalog.Current().In(catalog.DatabaseOID).Get("public", fmt.Sprintf("tmp%d", i)) != nil {
 			c.same(fmt.Sprintf("SELECT * FROM tmp%d ORDER BY 1, 2", i),
 				"SELECT t.w, p.id, count(*) AS n FROM t JOIN pairs p ON p.id = t.id GROUP BY t.w, p.id ORDER BY 1, 2")
 			c.exec("DROP MATERIALIZED VIEW tmp%d", i)
 		}
 	}
 	left := 0
-	_ = e.store.MetaScan([]byte("creating/"), func(_, _ []byte) error { left++; return nil })
+	_ = e.Store.MetaScan([]byte("creating/"), func(_, _ []byte) error { left++; return nil })
 	if left > 0 {
 		t.Fatalf("round %d: %d creations are still marked", round, left)
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/wire"
 )
 
@@ -22,7 +22,7 @@ func (s *Session) snapshot() *catalog.Snapshot { return s.catalog().In(s.db) }
 
 // catalog is snapshot for all databases.
 func (s *Session) catalog() *catalog.Snapshot {
-	now := s.eng.cat.Current()
+	now := s.eng.Catalog.Current()
 	if t := s.tx.ddl; t != nil {
 		return t.current(now)
 	}
@@ -35,7 +35,7 @@ func (s *Session) number(o catalog.Object) {
 	if k := o.Kind(); k == catalog.KindRole || k == catalog.KindDatabase {
 		db = 0
 	}
-	s.eng.cat.Assign(o, db)
+	s.eng.Catalog.Assign(o, db)
 }
 
 func noDatabase(name string) error {
@@ -254,8 +254,8 @@ func (s *Session) createDatabase(text string, st *sql.DatabaseStmt) error {
 		public = catalog.Clone(was)
 		public.Header().OID = 0
 	}
-	for _, o := range append([]catalog.Object{public}, errorRelationsOf(d.OID)...) {
-		s.eng.cat.Assign(o, d.OID)
+	for _, o := range append([]catalog.Object{public}, jobs.ErrorRelationsOf(d.OID)...) {
+		s.eng.Catalog.Assign(o, d.OID)
 		changes = append(changes, catalog.Change{Create: o})
 	}
 	return s.changeCatalog(changes...)
@@ -271,7 +271,7 @@ func (s *Session) templateDatabase(snap *catalog.Snapshot, name string) (*catalo
 	if !from.Template && !snap.Owns(s.who.current, from) {
 		return nil, forbidden("permission denied to copy database \"%s\"", name)
 	}
-	for _, o := range s.eng.cat.Current().Contents(from.OID) {
+	for _, o := range s.eng.Catalog.Current().Contents(from.OID) {
 		if h := o.Header(); snap.In(from.OID).Builtin(h.OID) || o.Kind() == catalog.KindSchema && (h.Name == "public" || catalog.IsTemp(h.Name)) || catalog.IsTemp(h.Schema) {
 			continue
 		}
@@ -368,35 +368,8 @@ func (s *Session) dropDatabase(ctx context.Context, text string, st *sql.Databas
 		if now := s.snapshot().DatabaseNamed(d.Name); now == nil || now.OID != d.OID {
 			return noDatabase(d.Name)
 		}
-		return s.eng.removeDatabase(d.OID)
+		return s.eng.RemoveDatabase(d.OID)
 	})
-}
-
-// removeDatabase ends all that runs for the objects of a database, and removes it
-// with all that is stored for them, in one commit. Nobody is connected to it.
-// Engine.ddl is held.
-func (e *Runner) removeDatabase(db uint32) error {
-	snap := e.cat.Current()
-	gone := snap.Contents(db)
-	c := &state.Commit{}
-	var changes []catalog.Change
-	for _, o := range gone {
-		e.dropStored(c, o.Header().OID)
-		changes = append(changes, catalog.Change{Drop: o.Header().OID})
-	}
-	for _, r := range snap.Roles() {
-		if n := r.WithoutDatabase(db); n != nil {
-			changes = append(changes, catalog.Change{Replace: n})
-		}
-	}
-	changes = append(changes, catalog.Change{Drop: db})
-	if err := e.retire(oidsOf(gone), func() error { return e.changeCatalog(c, changes...) }); err != nil {
-		return err
-	}
-	for _, o := range gone {
-		e.forgetSequence(o.Header().OID)
-	}
-	return nil
 }
 
 // leaveTime is how long a statement that needs a database without sessions waits
@@ -404,7 +377,7 @@ func (e *Runner) removeDatabase(db uint32) error {
 const leaveTime = time.Second
 
 // closed calls f while nobody is, or gets, connected to a database. With force it
-// ends the sessions that are there. Engine.ddl is held, but let go while it waits,
+// ends the sessions that are there. Runner.DDL is held, but let go while it waits,
 // since sessions that end need it.
 func (s *Session) closed(ctx context.Context, d *catalog.Database, force bool, f func() error) error {
 	e := s.eng
@@ -446,17 +419,17 @@ func (s *Session) untilLeft(ctx context.Context, d *catalog.Database, wait time.
 		if time.Now().After(deadline) {
 			break
 		}
-		e.ddl.Unlock()
+		e.DDL.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-time.After(5 * time.Millisecond):
 		}
-		e.ddl.Lock()
+		e.DDL.Lock()
 		if ctx.Err() != nil {
-			return canceled(ctx)
+			return jobs.Canceled(ctx)
 		}
-		if e.ctx.Err() != nil {
-			return shuttingDown()
+		if e.Ctx.Err() != nil {
+			return jobs.ShuttingDown()
 		}
 	}
 	n := count()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -35,12 +36,12 @@ func (s *Session) ddlCommand(p *prepared) error {
 		if s.tx.ddl == nil {
 			defer s.tx.renewView()
 		}
-		if err := s.eng.ddl.Acquire(ctx); err != nil {
+		if err := s.eng.DDL.Acquire(ctx); err != nil {
 			return err
 		}
-		defer s.eng.ddl.Unlock()
-		if s.eng.ctx.Err() != nil {
-			return shuttingDown()
+		defer s.eng.DDL.Unlock()
+		if s.eng.Ctx.Err() != nil {
+			return jobs.ShuttingDown()
 		}
 		if err := s.makeTemporary(p.st.Stmt); err != nil {
 			return err
@@ -233,23 +234,7 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	if s.tx.ddl != nil {
 		return nil
 	}
-	return s.eng.startTable(t, made.Indexes)
-}
-
-// startTable starts the graph of a new, empty table with its indexes.
-func (e *Runner) startTable(t *catalog.Table, indexes []*catalog.Index) error {
-	g := e.addTable(t.OID)
-	for _, ix := range indexes {
-		j, err := e.recoverJob(ix)
-		if err != nil {
-			return err
-		}
-		if j.err() == nil {
-			j.start()
-		}
-	}
-	go g.run()
-	return nil
+	return s.eng.StartTable(t, made.Indexes)
 }
 
 // createTableAs makes the table of a query's columns and inserts its rows.
@@ -292,12 +277,11 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 			return err
 		}
 	}
-	if err := s.eng.changeCatalog(c, catalog.Change{Create: t}); err != nil {
+	if err := s.eng.ChangeCatalog(c, catalog.Change{Create: t}); err != nil {
 		return err
 	}
 	s.keepOnCommit(t.OID, st.OnCommit)
-	g := s.eng.addTable(t.OID)
-	go g.run()
+	s.eng.StartGraph(t.OID, nil)
 	return nil
 }
 
@@ -331,7 +315,7 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 	if len(o.Watermarks) > 0 {
 		return pgerr.Unsupported("WATERMARK FOR", "Event-time windows are not there yet; leave the clause out.")
 	}
-	o.Definition = s.eng.redact(src.Text)
+	o.Definition = s.eng.Redact(src.Text)
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
@@ -341,7 +325,7 @@ func (s *Session) createSource(ctx context.Context, pl *planner.Planner, src *st
 	if err := checkSourcePolicy(o); err != nil {
 		return err
 	}
-	cs, err := s.eng.makeSource(o)
+	cs, err := s.eng.MakeSource(o)
 	if err != nil {
 		return err
 	}
@@ -392,7 +376,7 @@ func (s *Session) createView(pl *planner.Planner, src *statement, st *sql.Create
 			return pgerr.Unsupported("replacing a view that a "+k.String()+" reads", k.String()+" "+d.Header().Name+" was created with its present query.")
 		}
 	}
-	if err := keepsColumns(ov.Columns, v.Columns, "VIEW"); err != nil {
+	if err := jobs.KeepsColumns(ov.Columns, v.Columns, "VIEW"); err != nil {
 		return err
 	}
 	v.OID, v.Owner, v.ACL, v.Comment = ov.OID, ov.Owner, ov.ACL, ov.Comment
@@ -464,7 +448,7 @@ func (s *Session) createMatView(ctx context.Context, pl *planner.Planner, src *s
 	}
 	v.SearchPath, v.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze(onError, v.DependsOn)
 	if old != nil {
-		s.eng.inherit(old, v)
+		s.eng.Inherit(old, v)
 	}
 	indexes, err := s.usedIndexes(v)
 	if err != nil {
@@ -490,7 +474,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 	if err != nil {
 		return err
 	}
-	o.Definition = s.eng.redact(src.Text)
+	o.Definition = s.eng.Redact(src.Text)
 	if skip, err := s.place(&o.Head, st.IfNotExists); skip || err != nil {
 		return err
 	}
@@ -524,7 +508,7 @@ func (s *Session) createSink(ctx context.Context, pl *planner.Planner, src *stat
 		return err
 	}
 	o.DependsOn = append(o.DependsOn, indexes...)
-	cs, err := s.eng.makeSink(o)
+	cs, err := s.eng.MakeSink(o)
 	if err != nil {
 		return err
 	}

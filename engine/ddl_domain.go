@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -301,10 +302,10 @@ func (s *Session) holdsDomain(ctx context.Context, t *catalog.Type, check *catal
 			continue
 		}
 		// What was accepted before the constraint is stored by then.
-		err := e.tableAtRest(ctx, oid, func(*graph) error {
-			sn := e.store.Snapshot()
+		err := e.TableAtRest(ctx, oid, func(*jobs.Graph) error {
+			sn := e.Store.Snapshot()
 			defer sn.Close()
-			return stage.ScanRelation(snap, sn, oid, e.cfg.ChunkRows, func(c *vec.Chunk) error { return s.holdsColumn(u, p, c) })
+			return stage.ScanRelation(snap, sn, oid, e.Config.ChunkRows, func(c *vec.Chunk) error { return s.holdsColumn(u, p, c) })
 		})
 		if err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 )
 
 // drop removes objects, dependents first.
@@ -102,27 +101,11 @@ func (s *Session) dropObjects(snap *catalog.Snapshot, oids []uint32, named map[u
 		if err := s.changeCatalog(changes...); err != nil {
 			return err
 		}
-	} else if err := s.eng.dropNow(order, changes); err != nil {
+	} else if err := s.eng.DropNow(order, changes); err != nil {
 		return err
 	}
 	if cascade {
 		s.cascadeNotice(snap, order, named, also)
-	}
-	return nil
-}
-
-// dropNow commits the removal of objects, dependents first, with all that is stored
-// for them.
-func (e *Runner) dropNow(order []catalog.Object, changes []catalog.Change) error {
-	c := &state.Commit{}
-	for _, o := range order {
-		e.dropStorage(c, o.Header().OID)
-	}
-	if err := e.retire(oidsOf(order), func() error { return e.changeCatalog(c, changes...) }); err != nil {
-		return err
-	}
-	for _, o := range order {
-		e.forgetSequence(o.Header().OID)
 	}
 	return nil
 }

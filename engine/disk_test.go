@@ -26,7 +26,7 @@ func TestDiskFullFailsTheStatement(t *testing.T) {
 		})
 		mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 30, TotalBytes: 1 << 30})
 		cfg := config("data")
-		cfg.fs = fs
+		cfg.Fs = fs
 		e := open(t, cfg)
 		c := connect(t, e)
 		c.exec("CREATE TABLE t (k int PRIMARY KEY, v text)")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
@@ -81,7 +82,7 @@ func (s *Session) runWriting(ctx context.Context, plan func() (writing, []types.
 		if try == dmlRetries || !s.tx.alone {
 			return nil, 0, stage.ConflictError(err)
 		}
-		if err := canceled(ctx); err != nil {
+		if err := jobs.Canceled(ctx); err != nil {
 			return nil, 0, err
 		}
 		s.tx.writes, s.tx.reads = nil, nil
@@ -267,7 +268,7 @@ func (m *modify) check(c *vec.Chunk) error {
 			if !ok.IsNull(i) && !ok.Vals[i] {
 				name := m.d.Table.Checks[n].Name
 				e := pgerr.New(pgerr.CheckViolation, "new row for relation \"%s\" violates check constraint \"%s\"", m.d.Table.Name, name).
-					WithDetail("Failing row contains %s.", rowText(c, i))
+					WithDetail("Failing row contains %s.", jobs.RowText(c, i))
 				e.Schema, e.Table, e.Constraint = m.d.Table.Schema, m.d.Table.Name, name
 				return e
 			}

@@ -1,29 +1,18 @@
-// Package engine turns statements into effects: it owns the catalog, the store,
-// the job graphs and the sessions.
+// Package engine turns statements into effects: it has the sessions, what they set, read
+// and write, and the statements that change the catalog.
 //
-// A job is the dataflow of one materialized view or sink: fragments of its plan,
-// run by tasks. A graph is the set of jobs and tables that share barriers; its
-// coordinator runs one cycle an epoch: take the pending writes, send them and a
-// barrier through the dataflow, collect what every task sealed, and commit it
-// all in one atomic step of the store. A write returns when its epoch is
-// committed, so every later snapshot sees it in every dependent view.
+// Below it, the package jobs owns the store, the catalog and the graphs of jobs, and
+// commits; the package stage has the rows that a transaction has changed and what they
+// are checked by. A session holds both back until the transaction commits: its rows in
+// stage.TableWrites, its changes of the catalog in a catalogTx. A statement that stands alone
+// commits as it runs.
 //
 // The engine knows nothing of the wire protocol: it satisfies wire.Backend.
 //
-// A job that panics or meets an internal error takes its graph back to the last
-// committed epoch, with exponential delay, and is given up after some restarts:
-// it is failed, with what reads it, and keeps its last good epoch. A failed commit
-// takes the graph back too, and its writes get the error. State is only loaded
-// into the plan that wrote it, which a fingerprint tells.
+// A Session belongs to one goroutine at a time. Statements that change the catalog hold
+// Runner.DDL. Who reads stored rows takes the catalog and a snapshot of one moment
+// (Runner.Steady).
 //
-// What ends objects (DROP, ALTER, COMMIT) detaches their jobs only once that is
-// committed, so that a commit which fails leaves all as it was: see retirement.
-//
-// DROP, cancellation and Close never wait for a job that is stuck: they halt it,
-// which cuts it off the change streams at once, and a halted job's work of the
-// current epoch is not committed. They wait at most for a commit under way.
-//
-// Lock order: Engine.ddl, then graph.mu, then leaf locks. A graph's structure
-// grows only while the graph is at rest, between two cycles; halting a job needs
-// no rest.
+// A new statement is a case of Session.ddlAction or Session.command, and a file by its
+// name. What it does to running dataflows belongs into jobs.
 package engine

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -50,7 +51,7 @@ func (s *Session) explainCommand(p *prepared, st *sql.Explain) error {
 			var root plan.Node
 			if root, err = x.plan(what); err == nil {
 				x.planning = time.Since(began)
-				x.tree = planner.Explain(root, s.eng.relationBytes)
+				x.tree = planner.Explain(root, s.eng.RelationBytes)
 				x.addKept()
 			}
 		}
@@ -72,7 +73,7 @@ type explanation struct {
 	args []types.Datum
 	tree *planner.Explained
 	// keep is what a view that takes the place of another keeps of its state.
-	keep *keeping
+	keep *jobs.Keeping
 	// planning and execution are how long these took; execution 0: not run.
 	planning, execution time.Duration
 }
@@ -117,11 +118,11 @@ func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error
 			old, _ = s.resolveMatView(s.snapshot(), st.Name)
 		}
 		if old != nil {
-			s.eng.inherit(old, v)
+			s.eng.Inherit(old, v)
 		}
-		root, err := streamRoot(s.eng.streamOf(s.snapshot(), v))
+		root, err := streamRoot(s.eng.StreamOf(s.snapshot(), v))
 		if err == nil && old != nil {
-			x.keep = s.eng.keepOf(old, v, root)
+			x.keep = s.eng.KeepOf(old, v, root)
 		}
 		return root, err
 	case *sql.CreateSink:
@@ -130,7 +131,7 @@ func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error
 			return nil, err
 		}
 		o.SearchPath, o.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze("dead_letter", o.DependsOn)
-		return streamRoot(s.eng.streamOf(s.snapshot(), o))
+		return streamRoot(s.eng.StreamOf(s.snapshot(), o))
 	case *sql.RunningView:
 		v, err := s.resolveMatView(s.snapshot(), st.Name)
 		if err != nil {
@@ -139,7 +140,7 @@ func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error
 		if err := s.may(v, catalog.Select); err != nil {
 			return nil, err
 		}
-		return streamRoot(s.eng.streamOf(s.snapshot(), v))
+		return streamRoot(s.eng.StreamOf(s.snapshot(), v))
 	}
 	return nil, pgerr.Unsupported("EXPLAIN of this statement", "Explain a query, INSERT, UPDATE, DELETE, CREATE MATERIALIZED VIEW, CREATE SINK or MATERIALIZED VIEW.")
 }
@@ -182,7 +183,7 @@ func (x *explanation) analyze(ctx context.Context, st sql.Stmt) error {
 			return err
 		}
 		x.execution = max(time.Since(began), 1)
-		x.tree = planner.Explain(root, x.s.eng.relationBytes)
+		x.tree = planner.Explain(root, x.s.eng.RelationBytes)
 		x.addMeasured(m)
 		return nil
 	}

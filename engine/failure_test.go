@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/state"
 )
 
@@ -68,7 +69,7 @@ func TestOnErrorFailStopsOnlyItsJobAndDependents(t *testing.T) {
 func TestPassingFaultIsRetried(t *testing.T) {
 	var faults atomic.Int32
 	e := open(t, config(t.TempDir()))
-	e.fault = func(job string) error {
+	e.Fault = func(job string) error {
 		if job == "v" && faults.Load() > 0 && faults.Add(-1) >= 0 {
 			panic("injected")
 		}
@@ -94,7 +95,7 @@ func TestLastingFaultFailsOnlyItsJob(t *testing.T) {
 	dir := t.TempDir()
 	var broken atomic.Bool
 	e := open(t, config(dir))
-	e.fault = func(job string) error {
+	e.Fault = func(job string) error {
 		if job == "v" && broken.Load() {
 			return errors.New("injected fault")
 		}
@@ -208,7 +209,7 @@ func TestDropOfAStuckJob(t *testing.T) {
 	e := open(t, config(t.TempDir()))
 	stuck, release := make(chan struct{}, 1), make(chan struct{})
 	var on atomic.Bool
-	e.fault = func(job string) error {
+	e.Fault = func(job string) error {
 		if job == "v" && on.Load() {
 			stuck <- struct{}{}
 			<-release
@@ -251,7 +252,7 @@ func TestCommitFailureRestartsTheGraph(t *testing.T) {
 	e := open(t, config(t.TempDir()))
 	full := errors.New("the disk is full")
 	var n atomic.Int32
-	e.commitFault = func(*state.Commit) error {
+	e.CommitFault = func(*state.Commit) error {
 		if n.Load() > 0 {
 			n.Add(-1)
 			return full
@@ -284,10 +285,10 @@ func TestPlanOfAnotherVersionIsRefused(t *testing.T) {
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM t")
 	c.exec("INSERT INTO t VALUES (1)")
 	var id uint32
-	for i := range e.jobs {
-		id = i
+	for _, j := range e.JobsInOrder() {
+		id = j.ID
 	}
-	if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{{Key: startedKey(id), Val: []byte("another")}}}); err != nil {
+	if err := e.Commit(&state.Commit{Epoch: e.NextEpoch(), Meta: []state.KV{{Key: jobs.StartedKey(id), Val: []byte("another")}}}); err != nil {
 		t.Fatal(err)
 	}
 	e.Close()
@@ -321,7 +322,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if d := time.Since(start); d > 4*haltWait {
+	if d := time.Since(start); d > 4*jobs.HaltWait {
 		t.Fatalf("closing took %v", d)
 	}
 	if err := c.try("INSERT INTO t VALUES (2)"); err == nil {
@@ -376,7 +377,7 @@ func TestTooManyChangesDuringCreation(t *testing.T) {
 	c.exec("CREATE TABLE t (a int)")
 	c.exec("INSERT INTO t SELECT i FROM generate_series(1, 1000) i")
 	var once atomic.Bool
-	e.fault = func(job string) error { // the creation's first epoch
+	e.Fault = func(job string) error { // the creation's first epoch
 		if job == "v" && once.CompareAndSwap(false, true) {
 			d.exec("INSERT INTO t SELECT i FROM generate_series(1, 50000) i")
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner"
@@ -170,7 +171,7 @@ func (r *run) parentHas(k *stage.ForeignKey, key []byte) (bool, error) {
 
 // parentFind is parentHas given what the transaction has written to the parent.
 func (r *run) parentFind(w *stage.TableWrite, k *stage.ForeignKey, key []byte) (bool, error) {
-	if w == nil && k.ParentIndex != nil && r.s.eng.jobOf(k.Index) == nil { // made by the transaction
+	if w == nil && k.ParentIndex != nil && r.s.eng.JobOf(k.Index) == nil { // made by the transaction
 		var err error
 		if w, err = r.staged(k.Parent); err != nil {
 			return false, err
@@ -292,7 +293,7 @@ func (r *run) referencing(k *stage.ForeignKey, keys stage.KeySet, f func(c *vec.
 	if own != nil && own.Whole {
 		stored = nothingStored
 	}
-	err := stored(r.cat, r.snap, keys, r.s.eng.cfg.ChunkRows, r.s.eng.indexComplete, func(c *vec.Chunk, i, key int) error {
+	err := stored(r.cat, r.snap, keys, r.s.eng.Config.ChunkRows, r.s.eng.IndexComplete, func(c *vec.Chunk, i, key int) error {
 		n := c.Weight(i)
 		if own != nil {
 			row := string(vec.AppendRow(nil, stage.Columns(c, 0, width), nil, i))
@@ -304,7 +305,7 @@ func (r *run) referencing(k *stage.ForeignKey, keys stage.KeySet, f func(c *vec.
 		if n > 0 {
 			f(c, i, key, n)
 		}
-		return canceled(r.ctx)
+		return jobs.Canceled(r.ctx)
 	})
 	if err != nil || own == nil {
 		return err

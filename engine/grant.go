@@ -471,7 +471,7 @@ func (s *Session) defaultPrivileges(st *sql.DefaultPrivileges) error {
 		}
 		for i := range n.Defaults {
 			if n.Defaults[i].OID == 0 {
-				n.Defaults[i].OID = s.eng.cat.AllocOID()
+				n.Defaults[i].OID = s.eng.Catalog.AllocOID()
 			}
 		}
 		changes = append(changes, catalog.Change{Replace: n})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -21,12 +22,12 @@ import (
 // patience bounds every poll; tests return as soon as the condition holds.
 const patience = 30 * time.Second
 
-func config(dir string) Config {
-	return Config{Dir: dir, NoSync: true, BarrierInterval: 5 * time.Millisecond, Parallelism: 2,
+func config(dir string) jobs.Config {
+	return jobs.Config{Dir: dir, NoSync: true, BarrierInterval: 5 * time.Millisecond, Parallelism: 2,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
-func open(t *testing.T, cfg Config) *Engine {
+func open(t *testing.T, cfg jobs.Config) *Engine {
 	t.Helper()
 	e, err := Open(cfg)
 	if err != nil {
@@ -330,7 +331,7 @@ func (s *targetDeliverer) Deliver(_ context.Context, e types.Epoch, records []by
 }
 
 // withConnectors is a configuration with the given test connectors.
-func withConnectors(dir string, ds ...connector.Definition) Config {
+func withConnectors(dir string, ds ...connector.Definition) jobs.Config {
 	c := config(dir)
 	c.Connectors = map[string]connector.Definition{}
 	for _, d := range ds {

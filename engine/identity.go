@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
@@ -112,5 +113,5 @@ func (s *Session) roleNamed(snap *catalog.Snapshot, name string) (*catalog.Role,
 
 // expired reports whether a role's password has ended.
 func expired(r *catalog.Role) bool {
-	return r.ValidUntil != nil && *r.ValidUntil != types.TimestampInfinity && *r.ValidUntil < nowMicros()
+	return r.ValidUntil != nil && *r.ValidUntil != types.TimestampInfinity && *r.ValidUntil < jobs.NowMicros()
 }

@@ -10,17 +10,11 @@ import (
 // read.
 func (r *run) indexFor(s *plan.Scan) *catalog.Index {
 	ix, ok := r.cat.ByOID(s.Index).(*catalog.Index)
-	if !ok || !r.s.eng.indexComplete(ix.OID) {
+	if !ok || !r.s.eng.IndexComplete(ix.OID) {
 		return nil
 	}
 	if r.view != nil && r.view.cat.ByOID(s.Index) == nil {
 		return nil // it is younger than the snapshot
 	}
 	return ix
-}
-
-// indexComplete reports whether an index holds all rows of its relation.
-func (e *Runner) indexComplete(oid uint32) bool {
-	j := e.jobOf(oid)
-	return j != nil && j.err() == nil && !j.creating.Load()
 }

@@ -186,10 +186,10 @@ func (i info) SerialSequence(table, column string) (string, bool, error) {
 // RelationSize implements expr.CatalogInfo.
 func (i info) RelationSize(oid uint32) int64 {
 	e := i.s.eng
-	if n := e.approxBytes(oid); n > 0 {
+	if n := e.ApproxBytes(oid); n > 0 {
 		return n
 	}
-	return e.unsettledBytes(oid)
+	return e.UnsettledBytes(oid)
 }
 
 // IndexesSize implements expr.CatalogInfo.

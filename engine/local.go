@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -21,7 +20,7 @@ type Local struct {
 // OpenLocal opens a session of the bootstrap role in the main database.
 func (e *Engine) OpenLocal() (*Local, error) {
 	l := &Local{}
-	snap := e.cat.Current()
+	snap := e.Catalog.Current()
 	s, err := e.NewSession(context.Background(), wire.Startup{User: snap.RoleName(catalog.BootstrapOID), Database: snap.MainDatabase().Name, Client: l})
 	l.s = s
 	return l, err
@@ -122,62 +121,4 @@ func (l *Local) one(ctx context.Context, st wire.Statement) (*vec.Chunk, error) 
 	}
 	c, _, err := drain(ctx, o.(*portal))
 	return c, err
-}
-
-// JobProgress tells how far a job has come.
-type JobProgress struct {
-	Rows       int64 // rows taken from sources
-	StateBytes int64
-	Ended      bool // all its sources are bounded and done
-	Err        error
-}
-
-// Progress returns the progress of the job called name in schema public.
-func (e *Runner) Progress(name string) JobProgress {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	for _, j := range e.jobs {
-		if j.name() == name {
-			return JobProgress{Rows: j.rows.Load(), StateBytes: j.stateBytes.Load(),
-				Ended: len(j.readers) > 0 && int(j.ended.Load()) == len(j.readers), Err: j.err()}
-		}
-	}
-	return JobProgress{}
-}
-
-// SyncJob runs an epoch of the job's graph and returns when it is committed, with
-// the time the tasks needed to seal and that of the commit.
-func (e *Runner) SyncJob(name string) (seal, commit time.Duration, err error) {
-	e.mu.RLock()
-	var g *graph
-	for _, j := range e.jobs {
-		if j.name() == name {
-			g = e.graphOf[j.id]
-		}
-	}
-	e.mu.RUnlock()
-	if g == nil {
-		return 0, 0, pgerr.New(pgerr.UndefinedObject, "there is no job \"%s\"", name)
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	err = g.cycle(false)
-	return g.lastSeal, g.lastCommit, err
-}
-
-// Pauses returns the recent times between a barrier's injection and the last
-// task's seal, by graph of the job.
-func (e *Runner) Pauses(name string) []time.Duration {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	for _, j := range e.jobs {
-		if j.name() == name {
-			if g := e.graphOf[j.id]; g != nil {
-				g.mu.Lock()
-				defer g.mu.Unlock()
-				return append([]time.Duration(nil), g.seals...)
-			}
-		}
-	}
-	return nil
 }

@@ -2,69 +2,14 @@ package engine
 
 import (
 	"context"
-	"sync"
-	"time"
 
-	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/engine/jobs"
 )
-
-// errLockTimeout is the error of a statement that waited for longer than
-// lock_timeout.
-var errLockTimeout = pgerr.New(pgerr.LockNotAvailable, "canceling statement due to lock timeout")
-
-// lockLimit is the key of lock_timeout in the contexts of statements.
-type lockLimit struct{}
 
 // withLockLimit lets the waits of a statement find the session's lock_timeout.
 func (s *Session) withLockLimit(ctx context.Context) context.Context {
 	if s.limits.lock <= 0 {
 		return ctx
 	}
-	return context.WithValue(ctx, lockLimit{}, s.limits.lock)
-}
-
-// lockWait returns the context of one wait for a lock, or for what stands in the
-// place of PostgreSQL's locks: that other statements that change the catalog are
-// done, that a graph is at rest, and that it takes up a write.
-func lockWait(ctx context.Context) (context.Context, context.CancelFunc) {
-	d, ok := ctx.Value(lockLimit{}).(time.Duration)
-	if !ok {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, d, errLockTimeout)
-}
-
-// ddlLock is a mutex for which statements wait no longer than they may.
-type ddlLock struct {
-	once sync.Once
-	held chan struct{} // full while it is held
-}
-
-func (l *ddlLock) init() { l.held = make(chan struct{}, 1) }
-
-// Lock waits for as long as it takes.
-func (l *ddlLock) Lock() {
-	l.once.Do(l.init)
-	l.held <- struct{}{}
-}
-
-// Unlock may be called by another goroutine than Lock was.
-func (l *ddlLock) Unlock() { <-l.held }
-
-// Acquire is Lock that fails when ctx ends before, or after its lock_timeout.
-func (l *ddlLock) Acquire(ctx context.Context) error {
-	l.once.Do(l.init)
-	select {
-	case l.held <- struct{}{}:
-		return nil
-	default:
-	}
-	ctx, done := lockWait(ctx)
-	defer done()
-	select {
-	case l.held <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return canceled(ctx)
-	}
+	return context.WithValue(ctx, jobs.LockLimit{}, s.limits.lock)
 }

@@ -12,7 +12,7 @@ import (
 // Password returns the SCRAM verifier of a role; ok is false if it cannot log in
 // with a password.
 func (e *Engine) Password(user string) (secret string, ok bool) {
-	r := e.cat.Current().Role(user)
+	r := e.Catalog.Current().Role(user)
 	if r == nil || !strings.HasPrefix(r.Password, "SCRAM-SHA-256$") || expired(r) {
 		return "", false
 	}
@@ -22,7 +22,7 @@ func (e *Engine) Password(user string) (secret string, ok bool) {
 // Trusted reports whether a user is let in without being asked for a password, where
 // no authentication is configured: who has none.
 func (e *Engine) Trusted(user string) bool {
-	r := e.cat.Current().Role(user)
+	r := e.Catalog.Current().Role(user)
 	return r == nil || r.Password == ""
 }
 
@@ -31,7 +31,7 @@ func (e *Engine) Trusted(user string) bool {
 // becomes a superuser if it is in the users file, or if there is no such file and
 // nobody has used CREATE ROLE yet.
 func (e *Engine) admit(st wire.Startup) (*catalog.Role, *catalog.Database, error) {
-	role := e.cat.Current().Role(st.User)
+	role := e.Catalog.Current().Role(st.User)
 	if role == nil {
 		var err error
 		if role, err = e.firstLogin(st.User); err != nil {
@@ -41,7 +41,7 @@ func (e *Engine) admit(st wire.Startup) (*catalog.Role, *catalog.Database, error
 	if !role.Login {
 		return nil, nil, pgerr.New(pgerr.InvalidAuthorization, "role \"%s\" is not permitted to log in", role.Name)
 	}
-	snap := e.cat.Current()
+	snap := e.Catalog.Current()
 	d, err := chooseDatabase(snap, st)
 	if err != nil {
 		return nil, nil, err
@@ -51,20 +51,20 @@ func (e *Engine) admit(st wire.Startup) (*catalog.Role, *catalog.Database, error
 
 // firstLogin makes the role of somebody who is not known yet.
 func (e *Engine) firstLogin(user string) (*catalog.Role, error) {
-	e.ddl.Lock()
-	defer e.ddl.Unlock()
-	snap := e.cat.Current()
+	e.DDL.Lock()
+	defer e.DDL.Unlock()
+	snap := e.Catalog.Current()
 	if r := snap.Role(user); r != nil {
 		return r, nil
 	}
-	listed := e.cfg.Users != nil && e.cfg.Users(user)
-	if !listed && (e.cfg.Users != nil || snap.MainDatabase().RolesMade) || strings.HasPrefix(user, "pg_") {
+	listed := e.Config.Users != nil && e.Config.Users(user)
+	if !listed && (e.Config.Users != nil || snap.MainDatabase().RolesMade) || strings.HasPrefix(user, "pg_") {
 		return nil, pgerr.New(pgerr.InvalidAuthorization, "role \"%s\" does not exist", user)
 	}
 	r := &catalog.Role{Head: catalog.Head{Name: user}, Super: true, CreateDB: true, CreateRole: true, Login: true, Replication: true,
 		BypassRLS: true, AtLogin: true}
-	e.cat.Assign(r, 0)
-	return r, e.changeCatalog(&state.Commit{}, catalog.Change{Create: r})
+	e.Catalog.Assign(r, 0)
+	return r, e.ChangeCatalog(&state.Commit{}, catalog.Change{Create: r})
 }
 
 // enter counts a session in, unless its database is going, or it or the role have as

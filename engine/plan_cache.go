@@ -122,7 +122,7 @@ func (s *Session) Quick(text string) wire.Portal {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)
-	p, cat := s.eng.plans.find(s.eng.cat, s.db, t.Key)
+	p, cat := s.eng.plans.find(s.eng.Catalog, s.db, t.Key)
 	if p == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/connector/registry"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
 	"github.com/streamdb/streamdb/wire"
@@ -22,7 +23,7 @@ type quickHarness struct {
 }
 
 func newQuickHarness(t *testing.T) *quickHarness {
-	e, err := Open(Config{Dir: t.TempDir(), NoSync: true, Connectors: registry.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := Open(jobs.Config{Dir: t.TempDir(), NoSync: true, Connectors: registry.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

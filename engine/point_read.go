@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
@@ -166,11 +167,11 @@ func (s *Session) readsCommitted() bool {
 // run appends the row, if there is one, to out, which has the columns out. It fails
 // with errStalePlan when the catalog has changed since the plan was made.
 func (q *pointRead) run(ctx context.Context, s *Session, args []types.Datum, out *vec.Chunk) error {
-	if err := canceled(ctx); err != nil {
+	if err := jobs.Canceled(ctx); err != nil {
 		return err
 	}
 	if q.view {
-		if err := s.eng.readable(q.rel); err != nil {
+		if err := s.eng.Readable(q.rel); err != nil {
 			return err
 		}
 	}
@@ -225,7 +226,7 @@ func (q *pointRead) read(s *Session) (bool, error) {
 	var ok bool
 	var err error
 	var now *catalog.Snapshot
-	s.eng.steady(func() { now = s.snapshot(); b, ok, err = s.eng.store.Get(q.store, q.buf, nil) })
+	s.eng.Steady(func() { now = s.snapshot(); b, ok, err = s.eng.Store.Get(q.store, q.buf, nil) })
 	if now != q.cat {
 		return false, errStalePlan
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/connector/registry"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/types"
 )
 
 // TestPreparedPointReads executes statements that read by key several times, so
 // that the compiled form answers after the first, and expects the same as ever.
 func TestPreparedPointReads(t *testing.T) {
-	e, err := Open(Config{Dir: t.TempDir(), NoSync: true, Connectors: registry.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	e, err := Open(jobs.Config{Dir: t.TempDir(), NoSync: true, Connectors: registry.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ type portal struct {
 
 func (s *Session) planner(st *statement, declared []types.T) *planner.Planner {
 	s.sync()
-	pl := &planner.Planner{Cat: s.snapshot(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.relationBytes, Rows: s.eng.cols.Rows}
+	pl := &planner.Planner{Cat: s.snapshot(), Session: &s.expr, Text: st.whole, ParamTypes: declared, Bytes: s.eng.RelationBytes, Rows: s.eng.Columns.Rows}
 	if !s.who.super {
 		pl.Usable = func(schema string) error { return s.mayLookInto(pl.Cat, schema) }
 	}

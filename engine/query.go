@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/colcache"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/exec"
 	"github.com/streamdb/streamdb/expr"
@@ -51,7 +52,7 @@ func (s *Session) newRun(ctx context.Context) *run {
 		case <-time.After(d):
 			return nil
 		case <-ctx.Done():
-			return canceled(ctx)
+			return jobs.Canceled(ctx)
 		}
 	}
 	if len(s.tx.writes) > 0 {
@@ -70,11 +71,11 @@ func (r *run) open() {
 		r.view, r.cat, r.snap = tx.view, r.s.snapshot(), tx.view.snap
 		return
 	}
-	e.steady(func() {
+	e.Steady(func() {
 		if r.snap != nil {
 			r.snap.Close()
 		}
-		r.cat, r.snap = r.s.snapshot(), e.store.Snapshot()
+		r.cat, r.snap = r.s.snapshot(), e.Store.Snapshot()
 	})
 	if tx.modes.isolation >= repeatableRead && tx.open && !tx.alone {
 		r.view = &txView{r.cat, r.snap}
@@ -106,8 +107,8 @@ func (r *run) execute(root plan.Node, out exec.Emit) (err error) {
 	m := r.measure
 	r.measure = nil
 	tree, err := exec.Build(root, &exec.BuildCtx{
-		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, Measure: m, ChunkRows: r.s.eng.cfg.ChunkRows,
-		RunSub: r.execute, Budget: queryBudget, Interrupt: func() error { return canceled(r.ctx) },
+		Expr: &expr.Ctx{Session: &r.s.expr}, Out: out, Batch: true, Measure: m, ChunkRows: r.s.eng.Config.ChunkRows,
+		RunSub: r.execute, Budget: jobs.QueryBudget, Interrupt: func() error { return jobs.Canceled(r.ctx) },
 	})
 	if err != nil {
 		return err
@@ -150,9 +151,6 @@ func limited(err *error) {
 	*err = e
 }
 
-// queryBudget bounds the bytes one blocking operator of a one-off query may hold.
-const queryBudget = 2 << 30
-
 func done(err error) error {
 	if errors.Is(err, exec.ErrDone) {
 		return nil
@@ -160,21 +158,10 @@ func done(err error) error {
 	return err
 }
 
-// canceled returns why the statement is to stop; nil if it is not.
-func canceled(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	if c := context.Cause(ctx); c != nil && !errors.Is(c, context.Canceled) && !errors.Is(c, context.DeadlineExceeded) {
-		return c
-	}
-	return pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
-}
-
 // scan reads a relation as chunks of the scan's columns, which f borrows.
 func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 	check := func(c *vec.Chunk) error {
-		if err := canceled(r.ctx); err != nil {
+		if err := jobs.Canceled(r.ctx); err != nil {
 			return err
 		}
 		return f(c)
@@ -196,7 +183,7 @@ func (r *run) scan(s *plan.Scan, f func(*vec.Chunk) error) error {
 		if r.s.tx.ddl.fresh(o.OID) {
 			return r.scanPending(s, o, check)
 		}
-		if err := r.s.eng.readable(o.OID); err != nil {
+		if err := r.s.eng.Readable(o.OID); err != nil {
 			return err
 		}
 		return r.scanStored(s, o, check)
@@ -224,7 +211,7 @@ func (r *run) scanGiven(s *plan.Scan, f func(*vec.Chunk) error) error {
 	if err != nil || all.Rows == 0 {
 		return err
 	}
-	size := r.s.eng.cfg.ChunkRows
+	size := r.s.eng.Config.ChunkRows
 	f = narrowed(s, f)
 	if all.Rows <= size {
 		return f(all)
@@ -280,12 +267,12 @@ func (r *run) scanStored(s *plan.Scan, o catalog.Relation, f func(*vec.Chunk) er
 	r.noteRead(o)
 	if own == nil && whole && lo == nil && hi == nil {
 		t := colcache.Table{ID: rel, Types: ts, Bag: form == stage.FormBag}
-		return r.s.eng.cols.Scan(r.snap, t, s.Cols, f)
+		return r.s.eng.Columns.Scan(r.snap, t, s.Cols, f)
 	}
 	if own == nil {
-		return stage.ScanColumns(r.snap, rel, ts, s.Cols, form, lo, hi, r.s.eng.cfg.ChunkRows, f)
+		return stage.ScanColumns(r.snap, rel, ts, s.Cols, form, lo, hi, r.s.eng.Config.ChunkRows, f)
 	}
-	if err := stage.ScanRows(r.snap, rel, ts, form, lo, hi, r.s.eng.cfg.ChunkRows, minus(own, narrow)); err != nil {
+	if err := stage.ScanRows(r.snap, rel, ts, form, lo, hi, r.s.eng.Config.ChunkRows, minus(own, narrow)); err != nil {
 		return err
 	}
 	return plus(own, narrow)

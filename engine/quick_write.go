@@ -78,7 +78,7 @@ func (s *Session) knownPart(st *statement) bool {
 		return false
 	}
 	t.Key = append(t.Key, s.planKey()...)
-	return s.eng.plans.changes(s.eng.cat, t.Key)
+	return s.eng.plans.changes(s.eng.Catalog, t.Key)
 }
 
 // templated returns a statement of a text of several as planned for its template;
@@ -89,7 +89,7 @@ func (s *Session) templated(st *statement) *prepared {
 		return nil
 	}
 	t.Key = append(t.Key, s.planKey()...)
-	p, cat := s.eng.plans.find(s.eng.cat, s.db, t.Key)
+	p, cat := s.eng.plans.find(s.eng.Catalog, s.db, t.Key)
 	if p == nil {
 		return nil
 	}

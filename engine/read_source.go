@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/vec"
@@ -12,7 +13,7 @@ import (
 // that do not decode are left out, as the source's on_error has it, and nothing
 // of the read is kept.
 func (r *run) scanSource(s *plan.Scan, o *catalog.Source, f func(*vec.Chunk) error) error {
-	src, err := r.s.eng.openSource(o.OID)
+	src, err := r.s.eng.OpenSource(o.OID)
 	if err != nil {
 		return err
 	}
@@ -21,15 +22,15 @@ func (r *run) scanSource(s *plan.Scan, o *catalog.Source, f func(*vec.Chunk) err
 		return pgerr.Unsupported("reading source \""+o.Name+"\" by a one-off query",
 			"Its connector has no end to read to. Create a materialized view on the source and query that.").At(s.Pos)
 	}
-	rd, err := b.OpenBounded(r.ctx, readColumns(o, s.Cols))
+	rd, err := b.OpenBounded(r.ctx, jobs.ReadColumns(o, s.Cols))
 	if err != nil {
 		return err
 	}
 	defer rd.Close()
-	policy, bad := sourcePolicy(o), 0
+	policy, bad := jobs.SourcePolicy(o), 0
 	for end := false; !end; {
 		batch, err := rd.Read(r.ctx)
-		if stop := canceled(r.ctx); stop != nil {
+		if stop := jobs.Canceled(r.ctx); stop != nil {
 			return stop
 		}
 		if err != nil {

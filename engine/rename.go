@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -43,23 +43,23 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 		}
 		changes = append(changes, catalog.Change{Replace: c})
 	}
-	if err := s.eng.unmoved(snap, changes); err != nil {
+	if err := s.eng.Unmoved(snap, changes); err != nil {
 		return nil, err
 	}
 	if s.tx.ddl != nil {
 		return n, s.changeCatalog(changes...)
 	}
 	for {
-		j := s.eng.jobOf(o.Header().OID)
+		j := s.eng.JobOf(o.Header().OID)
 		if j == nil {
 			return n, s.changeCatalog(changes...)
 		}
-		g := j.graph()
+		g := j.Graph()
 		if g == nil {
-			return n, s.eng.renameJob(j, n, changes)
+			return n, s.eng.RenameJob(j, n, changes)
 		}
-		err := g.atRest(ctx, func() error { return s.eng.renameJob(s.eng.jobOf(o.Header().OID), n, changes) })
-		if err != errMerged {
+		err := g.AtRest(ctx, func() error { return s.eng.RenameJob(s.eng.JobOf(o.Header().OID), n, changes) })
+		if err != jobs.ErrMerged {
 			return n, err
 		}
 	}
@@ -164,63 +164,4 @@ func setQuery(st sql.Stmt, text string, input sql.Name) {
 			st.Query = q
 		}
 	}
-}
-
-// unmoved checks that every job means the same after the changes as before.
-func (e *Runner) unmoved(snap *catalog.Snapshot, changes []catalog.Change) error {
-	next, _, err := snap.Apply(changes...)
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		oid := c.Replace.Header().OID
-		was, err := e.planPrint(snap, snap.ByOID(oid))
-		if err != nil {
-			continue // a job that cannot be planned today is none the worse
-		}
-		is, err := e.planPrint(next, c.Replace)
-		if err != nil || was != is {
-			return pgerr.Unsupported("renaming this object",
-				c.Replace.Kind().String()+" "+c.Replace.Header().Name+" reads it in a way that cannot be rewritten.")
-		}
-	}
-	return nil
-}
-
-// planPrint is the fingerprint of a job's plan; "" for what is no job.
-func (e *Runner) planPrint(snap *catalog.Snapshot, o catalog.Object) (string, error) {
-	if v, ok := o.(*catalog.View); ok {
-		return e.viewPrint(snap, v)
-	}
-	st, err := e.streamOf(snap, o)
-	if err != nil || st == nil {
-		return "", err
-	}
-	return string(fingerprint(st.Root, 1)), nil
-}
-
-// viewPrint describes the plan of a view.
-func (e *Runner) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, error) {
-	snap = snap.In(v.Database)
-	q, err := planner.ParseQuery("SELECT * FROM " + sql.QuoteIdent(v.Schema) + "." + sql.QuoteIdent(v.Name))
-	if err != nil {
-		return "", err
-	}
-	p, err := (&planner.Planner{Cat: snap, Session: e.frozenSession(v.SearchPath, nil)}).PlanQuery(q)
-	if err != nil {
-		return "", err
-	}
-	return strings.Join(planner.Canonical(p.Root), "\n"), nil
-}
-
-// renameJob commits the renaming of a job's object together with the rows of the
-// error tables that name it, and the job takes the new name. Its graph is at rest.
-func (e *Runner) renameJob(j *job, o catalog.Object, changes []catalog.Change) error {
-	return e.renameJobs(map[*job]string{j: jobName(o)}, changes)
-}
-
-func (e *Runner) jobOf(oid uint32) *job {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	return e.jobs[oid]
 }

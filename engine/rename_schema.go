@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 )
 
 // renameSchema gives a schema another name. What is in it, and every stored text
@@ -31,27 +31,27 @@ func (s *Session) renameSchema(ctx context.Context, o *catalog.Schema, name stri
 		return err
 	}
 	changes = append([]catalog.Change{{Replace: n}}, changes...)
-	if err := s.eng.unmoved(snap, changes); err != nil {
+	if err := s.eng.Unmoved(snap, changes); err != nil {
 		return err
 	}
 	if s.tx.ddl != nil {
 		return s.changeCatalog(changes...)
 	}
-	s.eng.merging.Lock() // so that jobs stay in their graphs
-	defer s.eng.merging.Unlock()
-	jobs := map[*job]string{}
-	var graphs []*graph
+	s.eng.Merging.Lock() // so that jobs stay in their graphs
+	defer s.eng.Merging.Unlock()
+	names := map[*jobs.Job]string{}
+	var graphs []*jobs.Graph
 	for _, c := range changes {
-		j := s.eng.jobOf(c.Replace.Header().OID)
-		if j == nil || j.name() == jobName(c.Replace) {
+		j := s.eng.JobOf(c.Replace.Header().OID)
+		if j == nil || j.Name() == jobs.JobName(c.Replace) {
 			continue
 		}
-		jobs[j] = jobName(c.Replace)
-		if g := j.graph(); g != nil && !slices.Contains(graphs, g) {
+		names[j] = jobs.JobName(c.Replace)
+		if g := j.Graph(); g != nil && !slices.Contains(graphs, g) {
 			graphs = append(graphs, g)
 		}
 	}
-	return allAtRest(ctx, graphs, func() error { return s.eng.renameJobs(jobs, changes) })
+	return allAtRest(ctx, graphs, func() error { return s.eng.RenameJobs(names, changes) })
 }
 
 // intoSchema returns the changes that a schema's new name makes to all other objects.
@@ -203,27 +203,9 @@ func (m *mover) path(p *[]string) {
 }
 
 // allAtRest runs f with all graphs at rest at the same time.
-func allAtRest(ctx context.Context, graphs []*graph, f func() error) error {
+func allAtRest(ctx context.Context, graphs []*jobs.Graph, f func() error) error {
 	if len(graphs) == 0 {
 		return f()
 	}
-	return graphs[0].atRest(ctx, func() error { return allAtRest(ctx, graphs[1:], f) })
-}
-
-// renameJobs commits changes that give jobs other names, together with the rows of
-// the error tables that name them. Their graphs are at rest.
-func (e *Runner) renameJobs(jobs map[*job]string, changes []catalog.Change) error {
-	c := &state.Commit{}
-	for j, name := range jobs {
-		if err := e.moveErrors(c, j.errors, j.name(), name); err != nil {
-			return err
-		}
-	}
-	if err := e.changeCatalog(c, changes...); err != nil {
-		return err
-	}
-	for j, name := range jobs {
-		j.label.Store(&name)
-	}
-	return nil
+	return graphs[0].AtRest(ctx, func() error { return allAtRest(ctx, graphs[1:], f) })
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/catalog"
-
 	"github.com/streamdb/streamdb/state"
 )
 
@@ -70,7 +69,7 @@ func TestReplaceKeepsWhatTheSourceNoLongerHas(t *testing.T) {
 				cfg.ChunkRows = 1
 			}
 			e := open(t, cfg)
-			e.backfillRows = 3
+			e.BackfillRows = 3
 			c := connect(t, e)
 			c.exec("CREATE SOURCE s WITH (connector = 'feed')")
 			c.exec("CREATE TABLE t (n bigint)")
@@ -145,7 +144,7 @@ func TestReplaceKeepsStateOverTables(t *testing.T) {
 			}
 			for i, k := range keptCases {
 				c.exec("CREATE OR REPLACE MATERIALIZED VIEW %s AS %s", k.name, over(i, true, "t"))
-				if n := e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", k.name).Header().OID).backfilled.Load(); n != 0 {
+				if n := e.JobOf(e.Catalog.Current().In(catalog.DatabaseOID).Get("public", k.name).Header().OID).Backfilled.Load(); n != 0 {
 					t.Errorf("%s: %d rows were read again", k.name, n)
 				}
 			}
@@ -179,7 +178,7 @@ func TestReplaceKeepsErrors(t *testing.T) {
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT b, 12 / (n - 1) AS q FROM (SELECT b, count(*) AS n, sum(10 / a) AS s FROM t GROUP BY b) x WHERE s IS NOT NULL")
 	errs("v|(0, 5)|1\nv|(0, 6)|2\nv|(5, 1, 10)|1\nv|(6, 1, 5)|1")
 	c.exec("CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT b, 12 / (n - 2) AS q FROM (SELECT b, count(*) AS n, sum(10 / a) AS s FROM t GROUP BY b) x WHERE s IS NOT NULL")
-	if n := e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID).backfilled.Load(); n != 0 {
+	if n := e.JobOf(e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID).Backfilled.Load(); n != 0 {
 		t.Fatalf("%d rows were read again", n)
 	}
 	errs("v|(0, 5)|1\nv|(0, 6)|2")
@@ -207,7 +206,7 @@ func TestReplaceKeepsNothing(t *testing.T) {
 	c.exec("INSERT INTO t VALUES (1, '2026-01-01 00:00+00'), (0, '2026-01-01 12:00+00')")
 	q := "SELECT z::date AS d, count(*) AS n, sum(10 / a) AS s FROM t GROUP BY z::date"
 	again := func() int64 {
-		return e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID).backfilled.Load()
+		return e.JobOf(e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID).Backfilled.Load()
 	}
 	c.exec("SET timezone = 'UTC'")
 	c.exec("CREATE MATERIALIZED VIEW v AS %s", q)
@@ -274,18 +273,18 @@ func TestReplaceWhoseForkFails(t *testing.T) {
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT a %% 5 AS k, count(*) AS n FROM t GROUP BY a %% 5")
 	c.exec("CREATE MATERIALIZED VIEW w AS SELECT sum(n) AS n FROM v")
 	again := "CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT k, n * 2 AS n FROM (SELECT a % 5 AS k, count(*) AS n FROM t GROUP BY a % 5) q"
-	old := e.cat.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID
+	old := e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "v").Header().OID
 	clean := func() {
 		t.Helper()
-		_ = e.store.MetaScan([]byte("creating/"), func(k, _ []byte) error { t.Fatalf("%q is left", k); return nil })
-		if n := len(e.replacing); n > 0 {
+		_ = e.Store.MetaScan([]byte("creating/"), func(k, _ []byte) error { t.Fatalf("%q is left", k); return nil })
+		if n := len(e.ReplacingJobs()); n > 0 {
 			t.Fatalf("%d replacements are left", n)
 		}
 	}
 	isCopy := func(c *state.Commit) bool {
-		return slices.ContainsFunc(c.Jobs, func(j state.JobDelta) bool { return j.Job > old && e.cat.Current().ByOID(j.Job) == nil })
+		return slices.ContainsFunc(c.Jobs, func(j state.JobDelta) bool { return j.Job > old && e.Catalog.Current().ByOID(j.Job) == nil })
 	}
-	e.commitFault = func(c *state.Commit) error {
+	e.CommitFault = func(c *state.Commit) error {
 		if isCopy(c) {
 			return errors.New("no copy")
 		}
@@ -297,7 +296,7 @@ func TestReplaceWhoseForkFails(t *testing.T) {
 	clean()
 	held, hold := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	e.commitFault = func(c *state.Commit) error {
+	e.CommitFault = func(c *state.Commit) error {
 		if isCopy(c) {
 			once.Do(func() { close(held); <-hold })
 		}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/catalog"
-
 	"github.com/streamdb/streamdb/state"
 )
 
@@ -34,7 +33,7 @@ func TestReplaceUnderWrites(t *testing.T) {
 	c.exec("CREATE MATERIALIZED VIEW total AS SELECT ver, sum(n) AS n, sum(s) AS s FROM v GROUP BY ver")
 	c.exec("SET shared_arrangements = 'on'")
 	c.exec("CREATE MATERIALIZED VIEW looked AS SELECT t.id, v.s FROM t JOIN v ON t.a = v.a WHERE t.id < 100")
-	if e.jobOf(e.cat.Current().In(catalog.DatabaseOID).Get("public", "looked").Header().OID).stored == nil {
+	if e.JobOf(e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "looked").Header().OID).Stored == nil {
 		t.Fatal("the join does not read the view from storage")
 	}
 	c.exec("SET shared_arrangements = 'off'")
@@ -131,7 +130,7 @@ func sinkHolds(t *testing.T, s *targetSink, want []string) {
 func TestReplaceThatDoesNotComeToBe(t *testing.T) {
 	e := open(t, config(t.TempDir()))
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
-	e.fault = func(job string) error {
+	e.Fault = func(job string) error {
 		if job == "v (replacement)" {
 			held <- struct{}{}
 			<-hold
@@ -154,10 +153,10 @@ func TestReplaceThatDoesNotComeToBe(t *testing.T) {
 	}
 	clean := func() {
 		t.Helper()
-		if n := len(e.replacing); n > 0 {
+		if n := len(e.ReplacingJobs()); n > 0 {
 			t.Fatalf("%d replacements are left", n)
 		}
-		_ = e.store.MetaScan([]byte("creating/"), func(k, _ []byte) error { t.Fatalf("%q is left", k); return nil })
+		_ = e.Store.MetaScan([]byte("creating/"), func(k, _ []byte) error { t.Fatalf("%q is left", k); return nil })
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	made := start(ctx)
@@ -218,8 +217,8 @@ func TestReplaceWhoseCommitFails(t *testing.T) {
 	c.exec("INSERT INTO t VALUES (1), (2)")
 	c.exec("CREATE MATERIALIZED VIEW v AS SELECT a FROM t")
 	c.exec("CREATE MATERIALIZED VIEW w AS SELECT sum(a) AS s FROM v")
-	old := e.cat.Current().In(catalog.DatabaseOID).Get("public", "v")
-	e.commitFault = func(c *state.Commit) error {
+	old := e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "v")
+	e.CommitFault = func(c *state.Commit) error {
 		if len(c.DropTables) > 0 && slices.Contains(c.DropTables, old.Header().OID) {
 			return errors.New("no swap")
 		}
@@ -228,8 +227,8 @@ func TestReplaceWhoseCommitFails(t *testing.T) {
 	if err := c.try("CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT a * 10 AS a FROM t"); err == nil || !strings.Contains(err.Error(), "no swap") {
 		t.Fatal(err)
 	}
-	e.commitFault = nil
-	if e.cat.Current().In(catalog.DatabaseOID).Get("public", "v") != old {
+	e.CommitFault = nil
+	if e.Catalog.Current().In(catalog.DatabaseOID).Get("public", "v") != old {
 		t.Fatal("the catalog has changed")
 	}
 	c.exec("INSERT INTO t VALUES (3)")

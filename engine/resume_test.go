@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 )
 
 // restarted runs check on a server, and again after a restart.
@@ -28,7 +29,7 @@ func TestResumeOfAViewOverTables(t *testing.T) {
 	var broken atomic.Bool
 	again := func() *Engine {
 		e := open(t, withConnectors(dir, s.definition()))
-		e.fault = func(job string) error {
+		e.Fault = func(job string) error {
 			if strings.HasPrefix(job, "v") && broken.Load() {
 				return errors.New("injected fault")
 			}
@@ -149,9 +150,9 @@ func TestResumeOfJobsOverSources(t *testing.T) {
 // awaitRecorded waits until the failure of a job is committed, which its status does
 // not wait for.
 func awaitRecorded(t *testing.T, e *Engine, job string) {
-	o := e.cat.Current().In(catalog.DatabaseOID).Get("public", job)
+	o := e.Catalog.Current().In(catalog.DatabaseOID).Get("public", job)
 	poll(t, func() bool {
-		_, ok, err := e.store.MetaGet(failedKey(catalog.StoreID(o)))
+		_, ok, err := e.Store.MetaGet(jobs.FailedKey(catalog.StoreID(o)))
 		return ok && err == nil
 	}, func() string { return job + " is not recorded as failed" })
 }

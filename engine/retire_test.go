@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/internal/vfs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
@@ -59,12 +60,12 @@ func TestEndingsWhoseCommitFails(t *testing.T) {
 			space := func(n uint64) { mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: n, TotalBytes: 1 << 30}) }
 			space(1 << 30)
 			cfg := withConnectors("data", f.definition(), s.definition())
-			cfg.fs = mem
+			cfg.Fs = mem
 			var failing atomic.Bool
 			start := func() (*Engine, *client) {
 				e := open(t, cfg)
-				e.commitFault = func(c *state.Commit) error {
-					entries := slices.ContainsFunc(c.Meta, func(kv state.KV) bool { return strings.HasPrefix(string(kv.Key), string(catalogPrefix)) })
+				e.CommitFault = func(c *state.Commit) error {
+					entries := slices.ContainsFunc(c.Meta, func(kv state.KV) bool { return strings.HasPrefix(string(kv.Key), string(jobs.CatalogPrefix)) })
 					if failing.Load() && entries {
 						return pgerr.New(pgerr.DiskFull, "No space left on device")
 					}
@@ -103,8 +104,8 @@ func TestEndingsWhoseCommitFails(t *testing.T) {
 			c.exec("DROP SCHEMA x CASCADE")
 			c.exec("DROP TABLE t, u, lone, m, owned CASCADE")
 			c.exec("DROP SOURCE s CASCADE")
-			if len(e.jobs)+len(e.graphOf)+len(e.sources) > 0 {
-				t.Fatalf("left: jobs %v, graphs %v, sources %v", e.jobs, e.graphOf, e.sources)
+			if js, gs := e.JobsInOrder(), e.Graphs(); len(js)+len(gs) > 0 {
+				t.Fatalf("%d jobs and %d graphs are left", len(js), len(gs))
 			}
 		})
 	}
@@ -154,7 +155,7 @@ func endingsSchema(c *client, e *Engine) {
 func connectTo(c *client, e *Engine, database string) *client {
 	c.t.Helper()
 	l := &Local{}
-	s, err := e.NewSession(context.Background(), wire.Startup{User: e.cat.Current().RoleName(catalog.BootstrapOID), Database: database, Client: l})
+	s, err := e.NewSession(context.Background(), wire.Startup{User: e.Catalog.Current().RoleName(catalog.BootstrapOID), Database: database, Client: l})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -31,31 +31,13 @@ func (s *Session) createSecret(st *sql.CreateSecret) error {
 		return e
 	}
 	s.number(o)
-	sealed, err := s.eng.vault.seal(st.Value, "secret "+o.Name)
+	sealed, err := s.eng.Vault.Seal(st.Value, "secret "+o.Name)
 	if err != nil {
 		return err
 	}
 	o.Value = []byte(sealed)
 	return s.changeCatalog(catalog.Change{Create: o})
 }
-
-// secretOption reports whether the value of a connector's option is a secret.
-func (e *Runner) secretOption(name string) bool {
-	if catalog.SecretOption(name) {
-		return true
-	}
-	for _, d := range e.cfg.Connectors {
-		for _, o := range d.Options {
-			if o.Secret && o.Name == name {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// redact hides the secrets in a statement's text.
-func (e *Runner) redact(text string) string { return sql.Redact(text, e.secretOption) }
 
 // sealOptions makes the options of a new object fit to be kept: values that are
 // secrets are encrypted, and references to named secrets resolved.
@@ -83,8 +65,8 @@ func (s *Session) sealOptions(c *catalog.Connector) error {
 				return err
 			}
 			o.Secret = x.OID
-		case s.eng.secretOption(o.Name) && o.Value != "":
-			v, err := s.eng.vault.seal(o.Value, "option "+o.Name)
+		case s.eng.SecretOption(o.Name) && o.Value != "":
+			v, err := s.eng.Vault.Seal(o.Value, "option "+o.Name)
 			if err != nil {
 				return err
 			}
@@ -92,19 +74,4 @@ func (s *Session) sealOptions(c *catalog.Connector) error {
 		}
 	}
 	return nil
-}
-
-// optionValue returns the value of a kept option as its connector is to see it.
-func (e *Runner) optionValue(o catalog.Option) (string, error) {
-	switch {
-	case o.Secret != 0:
-		x, _ := e.cat.Current().ByOID(o.Secret).(*catalog.Secret)
-		if x == nil {
-			return "", pgerr.New(pgerr.UndefinedObject, "secret \"%s\" does not exist", o.Value)
-		}
-		return e.vault.open(string(x.Value), "secret "+x.Name)
-	case o.Kind == catalog.OptionSealed:
-		return e.vault.open(o.Value, "option "+o.Name)
-	}
-	return o.Value, nil
 }

@@ -1,11 +1,10 @@
 package engine
 
 import (
-	"encoding/binary"
 	"slices"
-	"sync"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/state"
@@ -13,52 +12,15 @@ import (
 	"github.com/streamdb/streamdb/vec"
 )
 
-// sequences are the generators in use. What the store has of one is always at or
-// beyond what was given out: values are reserved in blocks, so that most are given
-// out without a write, and a crash loses the rest of the block but never gives a
-// value out twice. A clean stop writes where each really is.
-type sequences struct {
-	mu     sync.Mutex
-	byOID  map[uint32]*sequence
-	closed bool
-}
-
-// sequence is one generator. mu is held over the write of a new block.
-type sequence struct {
-	mu     sync.Mutex
-	oid    uint32
-	loaded bool
-	last   int64 // given out last, or with !called to be given out first
-	called bool
-	left   int64 // values that may be given out without a write
-	// unstored is a generator of one transaction, which stores it when it commits.
-	unstored bool
-	block    int64 // how many were reserved last
-}
-
 // Blocks start small, so that little is lost, and double while they are used up.
 const (
 	firstBlock = 32
 	largeBlock = 4096
 )
 
-// sequenceKey is where the store has a sequence: its value and whether that was
-// given out.
-func sequenceKey(oid uint32) []byte { return append([]byte("sequence/"), objectID(oid)...) }
-
-func sequenceRecord(oid uint32, last int64, called bool) state.KV {
-	v := binary.BigEndian.AppendUint64(nil, uint64(last))
-	if called {
-		v = append(v, 1)
-	} else {
-		v = append(v, 0)
-	}
-	return state.KV{Key: sequenceKey(oid), Val: v}
-}
-
 // sequence returns the generator of a sequence, locked and loaded, with its
 // definition.
-func (s *Session) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
+func (s *Session) sequence(oid uint32) (*jobs.Sequence, *catalog.Sequence, error) {
 	o := s.snapshot().ByOID(oid)
 	def, ok := o.(*catalog.Sequence)
 	if !ok {
@@ -69,41 +31,10 @@ func (s *Session) sequence(oid uint32) (*sequence, *catalog.Sequence, error) {
 	}
 	if t := s.tx.ddl; t != nil && t.seqs[oid] != nil {
 		q := t.seqs[oid]
-		q.mu.Lock()
+		q.Mu.Lock()
 		return q, def, nil
 	}
-	return s.eng.sequence(def)
-}
-
-// sequence returns the generator of a sequence, locked and loaded, with its
-// definition.
-func (e *Runner) sequence(def *catalog.Sequence) (*sequence, *catalog.Sequence, error) {
-	oid := def.OID
-	e.seqs.mu.Lock()
-	if e.seqs.closed {
-		e.seqs.mu.Unlock()
-		return nil, nil, shuttingDown()
-	}
-	q := e.seqs.byOID[oid]
-	if q == nil {
-		q = &sequence{oid: oid}
-		e.seqs.byOID[oid] = q
-	}
-	e.seqs.mu.Unlock()
-	q.mu.Lock()
-	if q.loaded {
-		return q, def, nil
-	}
-	v, found, err := e.store.MetaGet(sequenceKey(oid))
-	if err != nil {
-		q.mu.Unlock()
-		return nil, nil, err
-	}
-	if q.last = def.Start; found && len(v) == 9 {
-		q.last, q.called = int64(binary.BigEndian.Uint64(v)), v[8] == 1
-	}
-	q.loaded = true
-	return q, def, nil
+	return s.eng.Sequence(def)
 }
 
 // nextValue gives out a value.
@@ -112,27 +43,27 @@ func (s *Session) nextValue(oid uint32) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer q.mu.Unlock()
-	e, next := s.eng, q.last
-	if q.called {
-		if next, err = following(def, q.last); err != nil {
+	defer q.Mu.Unlock()
+	e, next := s.eng, q.Last
+	if q.Called {
+		if next, err = following(def, q.Last); err != nil {
 			return 0, err
 		}
 	}
-	if q.unstored {
-		q.last, q.called = next, true
+	if q.Unstored {
+		q.Last, q.Called = next, true
 		return next, nil
 	}
-	if q.left == 0 {
-		block := min(max(q.block*2, firstBlock), largeBlock)
+	if q.Left == 0 {
+		block := min(max(q.Block*2, firstBlock), largeBlock)
 		n, end := reach(def, next, block)
-		if err := e.commit(&state.Commit{Epoch: e.nextEpoch(), Meta: []state.KV{sequenceRecord(oid, end, true)}}); err != nil {
+		if err := e.Commit(&state.Commit{Epoch: e.NextEpoch(), Meta: []state.KV{jobs.SequenceRecord(oid, end, true)}}); err != nil {
 			return 0, err
 		}
-		q.left, q.block = n, block
+		q.Left, q.Block = n, block
 	}
-	q.left--
-	q.last, q.called = next, true
+	q.Left--
+	q.Last, q.Called = next, true
 	return next, nil
 }
 
@@ -174,20 +105,18 @@ func (s *Session) setValue(oid uint32, v int64, called bool) error {
 	if err != nil {
 		return err
 	}
-	defer q.mu.Unlock()
+	defer q.Mu.Unlock()
 	if v < def.Min || v > def.Max {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "setval: value %d is out of bounds for sequence \"%s\" (%d..%d)", v, def.Name, def.Min, def.Max)
 	}
-	if !q.unstored {
-		if err := s.eng.commit(&state.Commit{Epoch: s.eng.nextEpoch(), Meta: []state.KV{sequenceRecord(oid, v, called)}}); err != nil {
+	if !q.Unstored {
+		if err := s.eng.Commit(&state.Commit{Epoch: s.eng.NextEpoch(), Meta: []state.KV{jobs.SequenceRecord(oid, v, called)}}); err != nil {
 			return err
 		}
 	}
-	q.put(v, called)
+	q.Put(v, called)
 	return nil
 }
-
-func (q *sequence) put(v int64, called bool) { q.last, q.called, q.left, q.block = v, called, 0, 0 }
 
 // changeSequence replaces a sequence's definition, and its value with restart, in
 // one commit.
@@ -196,8 +125,8 @@ func (s *Session) changeSequence(def *catalog.Sequence, restart *int64, changes 
 	if err != nil {
 		return err
 	}
-	defer q.mu.Unlock()
-	v, called := q.last, q.called
+	defer q.Mu.Unlock()
+	v, called := q.Last, q.Called
 	if restart != nil {
 		v, called = *restart, false
 	}
@@ -209,43 +138,15 @@ func (s *Session) changeSequence(def *catalog.Sequence, restart *int64, changes 
 	}
 	changes = append(slices.Clone(changes), catalog.Change{Replace: def})
 	if t := s.tx.ddl; t != nil {
-		t.seqs[def.OID] = &sequence{oid: def.OID, loaded: true, unstored: true, last: v, called: called}
+		t.seqs[def.OID] = &jobs.Sequence{OID: def.OID, Loaded: true, Unstored: true, Last: v, Called: called}
 		return s.changeCatalog(changes...)
 	}
-	c := &state.Commit{Meta: []state.KV{sequenceRecord(def.OID, v, called)}}
-	if err := s.eng.changeCatalog(c, changes...); err != nil {
+	c := &state.Commit{Meta: []state.KV{jobs.SequenceRecord(def.OID, v, called)}}
+	if err := s.eng.ChangeCatalog(c, changes...); err != nil {
 		return err
 	}
-	q.put(v, called)
+	q.Put(v, called)
 	return nil
-}
-
-// forgetSequence drops the generator of a sequence that was dropped.
-func (e *Runner) forgetSequence(oid uint32) {
-	e.seqs.mu.Lock()
-	delete(e.seqs.byOID, oid)
-	e.seqs.mu.Unlock()
-}
-
-// closeSequences writes where the sequences are, so that a clean stop loses no
-// values.
-func (e *Runner) closeSequences() error {
-	e.seqs.mu.Lock()
-	e.seqs.closed = true
-	c := &state.Commit{Epoch: e.nextEpoch()}
-	for oid, q := range e.seqs.byOID {
-		q.mu.Lock()
-		if q.left > 0 && e.cat.Current().ByOID(oid) != nil {
-			c.Meta = append(c.Meta, sequenceRecord(oid, q.last, q.called))
-			q.left = 0
-		}
-		q.mu.Unlock()
-	}
-	e.seqs.mu.Unlock()
-	if len(c.Meta) == 0 {
-		return nil
-	}
-	return e.commit(c)
 }
 
 // given is what a session has taken from sequences.
@@ -359,8 +260,8 @@ func (u sequenceUse) LastGiven(oid uint32) (int64, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
-	defer q.mu.Unlock()
-	return q.last, q.called, nil
+	defer q.Mu.Unlock()
+	return q.Last, q.Called, nil
 }
 
 // SequenceState implements catalog.SequenceSource.
@@ -369,8 +270,8 @@ func (i serverInfo) SequenceState(oid uint32) (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	defer q.mu.Unlock()
-	return q.last, q.called
+	defer q.Mu.Unlock()
+	return q.Last, q.Called
 }
 
 // sequenceRow is a sequence read as a relation.
@@ -379,8 +280,8 @@ func (r *run) sequenceRow(def *catalog.Sequence, cols []int, f func(*vec.Chunk) 
 	if err != nil {
 		return err
 	}
-	row := []types.Datum{q.last, q.left, q.called}
-	q.mu.Unlock()
+	row := []types.Datum{q.Last, q.Left, q.Called}
+	q.Mu.Unlock()
 	c := vec.NewChunk(stage.ColumnTypes(def.Cols()), 1)
 	c.AppendRow(1, row...)
 	out := &vec.Chunk{Rows: 1, Diff: c.Diff}

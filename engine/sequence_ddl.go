@@ -243,7 +243,7 @@ func (s *Session) alterIdentity(pl *planner.Planner, t *catalog.Table, a sql.Alt
 		if s.tx.ddl != nil {
 			return s.changeCatalog(changes...)
 		}
-		return s.eng.dropNow([]catalog.Object{s.snapshot().ByOID(oid)}, changes)
+		return s.eng.DropNow([]catalog.Object{s.snapshot().ByOID(oid)}, changes)
 	}
 	var os []sql.SequenceOption
 	for _, o := range a.Sequence {

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 )
 
@@ -40,7 +41,7 @@ func (i serverInfo) Settings() []catalog.Setting {
 func (i serverInfo) PreparedStatements() []catalog.PreparedStatement {
 	var out []catalog.PreparedStatement
 	for _, st := range i.s.client.Statements().List() {
-		p := catalog.PreparedStatement{Name: st.Name, Text: st.Text, FromSQL: st.FromSQL, At: st.At.UnixMicro() - pgEpochUnixMicros}
+		p := catalog.PreparedStatement{Name: st.Name, Text: st.Text, FromSQL: st.FromSQL, At: st.At.UnixMicro() - jobs.EpochUnixMicros}
 		if st.Prepared != nil {
 			p.Params = st.Prepared.Params()
 		}
@@ -60,14 +61,14 @@ func (i serverInfo) Cursors() []catalog.Cursor {
 }
 
 // StartMicros implements expr.ServerInfo.
-func (i serverInfo) StartMicros() int64 { return i.s.eng.start.UnixMicro() - pgEpochUnixMicros }
+func (i serverInfo) StartMicros() int64 { return i.s.eng.Started.UnixMicro() - jobs.EpochUnixMicros }
 
 // Transaction implements expr.ServerInfo.
-func (i serverInfo) Transaction() int64 { return int64(i.s.eng.epoch.Load()) }
+func (i serverInfo) Transaction() int64 { return int64(i.s.eng.Epoch.Load()) }
 
 // DiskBytes implements expr.ServerInfo.
 func (i serverInfo) DiskBytes() int64 {
-	st := i.s.eng.store.Stats()
+	st := i.s.eng.Store.Stats()
 	return int64(st.DiskBytes + st.LogBytes)
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/streamdb/streamdb/charset"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -141,17 +142,6 @@ func dateStyleValue(now, v string) (string, error) {
 		order = newOrder
 	}
 	return style + ", " + order, nil
-}
-
-// setDateStyle puts a value of DateStyle into the options.
-func setDateStyle(o *types.Options, v string) {
-	o.DateStyle, o.DateOrder, _ = strings.Cut(v, ", ")
-	if o.DateStyle == "ISO" {
-		o.DateStyle = ""
-	}
-	if o.DateOrder == "MDY" {
-		o.DateOrder = ""
-	}
 }
 
 func encodingValue(_, v string) (string, error) {
@@ -319,14 +309,6 @@ func (s *Session) assign(st *setting, value string) error {
 	return nil
 }
 
-// intervalStyle is a value of IntervalStyle as types.Options has it.
-func intervalStyle(v string) string {
-	if v == "postgres" {
-		return ""
-	}
-	return v
-}
-
 // refresh recomputes what is derived from a parameter.
 func (s *Session) refresh(key, value string) error {
 	s.planState = nil
@@ -341,9 +323,9 @@ func (s *Session) refresh(key, value string) error {
 		n, _ := strconv.Atoi(value)
 		s.expr.Options.ExtraFloatDigits = n - 1
 	case "intervalstyle":
-		s.expr.Options.IntervalStyle = intervalStyle(value)
+		s.expr.Options.IntervalStyle = jobs.IntervalStyle(value)
 	case "datestyle":
-		setDateStyle(&s.expr.Options, value)
+		jobs.SetDateStyle(&s.expr.Options, value)
 	case "bytea_output":
 		s.expr.Options.ByteaEscape = value == "escape"
 	case "statement_timeout", "lock_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout":

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -136,7 +137,7 @@ func checkNotNull(t *catalog.Table, cols []int, c *vec.Chunk) error {
 				continue
 			}
 			e := pgerr.New(pgerr.NotNullViolation, "null value in column \"%s\" of relation \"%s\" violates not-null constraint", t.Columns[k].Name, t.Name).
-				WithDetail("Failing row contains %s.", rowText(c, i))
+				WithDetail("Failing row contains %s.", jobs.RowText(c, i))
 			e.Schema, e.Table, e.Column = t.Schema, t.Name, t.Columns[k].Name
 			return e
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/catalog"
-	"github.com/streamdb/streamdb/connector"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
@@ -26,7 +26,7 @@ const (
 // statusRelations are those relations.
 func statusRelations() []catalog.Object {
 	rel := func(oid uint32, name, columns string, rows func(*Session, *sql.Show) [][]types.Datum) catalog.Object {
-		t := &catalog.VirtualTable{Head: catalog.Head{OID: oid, Schema: errorSchema, Name: name, Owner: catalog.BootstrapOID, ACL: catalog.SystemRelationACL()}}
+		t := &catalog.VirtualTable{Head: catalog.Head{OID: oid, Schema: jobs.ErrorSchema, Name: name, Owner: catalog.BootstrapOID, ACL: catalog.SystemRelationACL()}}
 		for _, f := range strings.Fields(columns) {
 			n, typ, _ := strings.Cut(f, ":")
 			t.Columns = append(t.Columns, catalog.Column{Name: n, Type: statusType(typ)})
@@ -68,7 +68,7 @@ func instant(t time.Time) types.Datum {
 	if t.IsZero() {
 		return nil
 	}
-	return t.UnixMicro() - pgEpochUnixMicros
+	return t.UnixMicro() - jobs.EpochUnixMicros
 }
 
 // message is an error as a datum.
@@ -83,75 +83,19 @@ func message(err error) types.Datum {
 	return pe.Msg
 }
 
-// retrying is the status of what cannot reach its outside and tries again.
-const retrying = "retrying"
-
-// jobsInOrder returns the jobs by id.
-func (e *Runner) jobsInOrder() []*job {
-	e.mu.RLock()
-	js := make([]*job, 0, len(e.jobs))
-	for _, j := range e.jobs {
-		js = append(js, j)
-	}
-	e.mu.RUnlock()
-	sort.Slice(js, func(a, b int) bool { return js[a].id < js[b].id })
-	return js
-}
-
-// replacingJobs returns the jobs that are to take the place of others.
-func (e *Runner) replacingJobs() (js []*job) {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	for _, r := range e.replacing {
-		js = append(js, r.job)
-	}
-	return js
-}
-
 func (s *Session) jobRows(sh *sql.Show) (out [][]types.Datum) {
 	snap := s.snapshot()
-	js := append(s.eng.jobsInOrder(), s.eng.replacingJobs()...)
-	slices.SortStableFunc(js, func(a, b *job) int { return cmp.Compare(a.id, b.id) })
+	js := append(s.eng.JobsInOrder(), s.eng.ReplacingJobs()...)
+	slices.SortStableFunc(js, func(a, b *jobs.Job) int { return cmp.Compare(a.ID, b.ID) })
 	for _, j := range js {
-		o := snap.ByOID(j.id)
+		o := snap.ByOID(j.ID)
 		if o == nil || !shown(o.Header(), sh) {
 			continue
 		}
-		status, t := j.status()
-		out = append(out, []types.Datum{int64(j.id), j.name(), o.Kind().String(), status, j.rows.Load() + j.backfilled.Load(), j.stateBytes.Load(), message(t.err), instant(t.since)})
+		status, t := j.Status()
+		out = append(out, []types.Datum{int64(j.ID), j.Name(), o.Kind().String(), status, j.Rows.Load() + j.Backfilled.Load(), j.StateBytes.Load(), message(t.Err), instant(t.Since)})
 	}
 	return out
-}
-
-// status tells how a job is and why.
-func (j *job) status() (string, trouble) {
-	if err := j.err(); err != nil {
-		return "failed", trouble{err: err}
-	}
-	for _, r := range j.sources() {
-		if t := r.contact.trouble(); t.err != nil {
-			return retrying, t
-		}
-	}
-	if j.own.Load() != nil {
-		return "replacing", trouble{}
-	}
-	if j.creating.Load() {
-		return "creating", trouble{}
-	}
-	if j.sink != nil {
-		if t := j.sink.contact.trouble(); t.err != nil {
-			return retrying, t
-		}
-	}
-	return "running", trouble{}
-}
-
-// sources returns the job's readers so far.
-func (j *job) sources() []*sourceReader {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.readers
 }
 
 // sourceUse is what is known of one source from the jobs that read it.
@@ -161,31 +105,31 @@ type sourceUse struct {
 	known   bool // some lag is known
 	skipped int64
 	status  string
-	trouble trouble
+	trouble jobs.Trouble
 }
 
 func (s *Session) sourceUses() map[uint32]*sourceUse {
 	uses := map[uint32]*sourceUse{}
-	for _, j := range s.eng.jobsInOrder() {
-		status, t := j.status()
+	for _, j := range s.eng.JobsInOrder() {
+		status, t := j.Status()
 		counted := map[uint32]bool{}
-		for _, r := range j.sources() {
-			u := uses[r.scan.Rel]
+		for _, r := range j.Sources() {
+			u := uses[r.Scan.Rel]
 			if u == nil {
 				u = &sourceUse{jobs: map[uint32]bool{}, status: "running"}
-				uses[r.scan.Rel] = u
+				uses[r.Scan.Rel] = u
 			}
-			u.jobs[j.id] = true
-			for _, p := range r.contact.positions() {
+			u.jobs[j.ID] = true
+			for _, p := range r.Contact.Positions() {
 				u.lag, u.known = u.lag+p.End-p.Next, true
 			}
-			if !counted[r.scan.Rel] {
-				counted[r.scan.Rel] = true
-				u.skipped += j.skipped.Load()
+			if !counted[r.Scan.Rel] {
+				counted[r.Scan.Rel] = true
+				u.skipped += j.Skipped.Load()
 			}
-			if rt := r.contact.trouble(); rt.err != nil && u.trouble.err == nil {
-				u.status, u.trouble = retrying, rt
-			} else if status == "failed" && u.trouble.err == nil {
+			if rt := r.Contact.Trouble(); rt.Err != nil && u.trouble.Err == nil {
+				u.status, u.trouble = jobs.Retrying, rt
+			} else if status == "failed" && u.trouble.Err == nil {
 				u.status, u.trouble = "failed", t
 			}
 		}
@@ -213,28 +157,28 @@ func (s *Session) sourceRows(sh *sql.Show) (out [][]types.Datum) {
 			lag = u.lag
 		}
 		out = append(out, []types.Datum{snap.QualifiedName(o, s.expr.SearchPath), con, format, u.status, int64(len(u.jobs)), lag, u.skipped,
-			message(u.trouble.err), instant(u.trouble.since)})
+			message(u.trouble.Err), instant(u.trouble.Since)})
 	}
 	return out
 }
 
 func (s *Session) splitRows(_ *sql.Show) (out [][]types.Datum) {
 	snap := s.snapshot()
-	for _, j := range s.eng.jobsInOrder() {
-		for _, r := range j.sources() {
-			o := snap.ByOID(r.scan.Rel)
+	for _, j := range s.eng.JobsInOrder() {
+		for _, r := range j.Sources() {
+			o := snap.ByOID(r.Scan.Rel)
 			if o == nil {
 				continue
 			}
-			status, t := "running", r.contact.trouble()
-			if t.err != nil {
-				status = retrying
+			status, t := "running", r.Contact.Trouble()
+			if t.Err != nil {
+				status = jobs.Retrying
 			}
-			if err := j.err(); err != nil {
-				status, t = "failed", trouble{err: err}
+			if err := j.Err(); err != nil {
+				status, t = "failed", jobs.Trouble{Err: err}
 			}
-			stored := r.committed()
-			ps := r.contact.positions()
+			stored := r.Committed()
+			ps := r.Contact.Positions()
 			sort.Slice(ps, func(a, b int) bool {
 				return len(ps[a].Split) < len(ps[b].Split) || len(ps[a].Split) == len(ps[b].Split) && ps[a].Split < ps[b].Split
 			})
@@ -243,46 +187,29 @@ func (s *Session) splitRows(_ *sql.Show) (out [][]types.Datum) {
 				if n, ok := stored[p.Split]; ok {
 					at = n
 				}
-				out = append(out, []types.Datum{snap.QualifiedName(o, s.expr.SearchPath), j.name(), p.Split, p.Next, at, p.End, p.End - p.Next, status, message(t.err), instant(t.since)})
+				out = append(out, []types.Datum{snap.QualifiedName(o, s.expr.SearchPath), j.Name(), p.Split, p.Next, at, p.End, p.End - p.Next, status, message(t.Err), instant(t.Since)})
 			}
 		}
 	}
 	return out
 }
 
-// committed returns the offsets of the last committed epoch, by split.
-func (r *sourceReader) committed() map[string]int64 {
-	out := map[string]int64{}
-	src, ok := r.src.(connector.Offsets)
-	if !ok {
-		return out
-	}
-	pre := string(offsetKey(r.task.job.store, r.prefix))
-	_ = r.task.job.eng.store.MetaScan([]byte(pre), func(k, v []byte) error {
-		if n, err := src.OffsetOf(string(v)); err == nil {
-			out[strings.TrimPrefix(string(k), pre)] = n
-		}
-		return nil
-	})
-	return out
-}
-
 func (s *Session) sinkRows(sh *sql.Show) (out [][]types.Datum) {
 	snap := s.snapshot()
 	for _, o := range catalog.All[*catalog.Sink](snap) {
-		j := s.eng.jobOf(o.OID)
+		j := s.eng.JobOf(o.OID)
 		if j == nil || !shown(&o.Head, sh) {
 			continue
 		}
 		con, _ := o.Connector.Option("connector")
 		row := []types.Datum{snap.QualifiedName(o, s.expr.SearchPath), con}
-		status, t := j.status()
-		if j.sink == nil { // the sink could not be set up
-			out = append(out, append(row, status, int64(0), int64(0), int64(0), nil, message(t.err), instant(t.since)))
+		status, t := j.Status()
+		if j.Sink == nil { // the sink could not be set up
+			out = append(out, append(row, status, int64(0), int64(0), int64(0), nil, message(t.Err), instant(t.Since)))
 			continue
 		}
-		p := j.sink.log.Pending()
-		out = append(out, append(row, status, int64(p.Epochs), p.Rows, p.Bytes, instant(p.Oldest), message(t.err), instant(t.since)))
+		p := j.Sink.Log.Pending()
+		out = append(out, append(row, status, int64(p.Epochs), p.Rows, p.Bytes, instant(p.Oldest), message(t.Err), instant(t.Since)))
 	}
 	return out
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
-	"github.com/streamdb/streamdb/state"
 	"github.com/streamdb/streamdb/vec"
 )
 
@@ -25,7 +24,7 @@ type temporary struct {
 }
 
 // makeTemporary prepares a statement that makes a temporary object: the name is made
-// one of the session's schema, which comes to be. Engine.ddl is held.
+// one of the session's schema, which comes to be. Runner.DDL is held.
 func (s *Session) makeTemporary(st sql.Stmt) error {
 	switch st := st.(type) {
 	case *sql.CreateTable:
@@ -171,7 +170,7 @@ func (s *Session) deleteRows(ctx context.Context, t *catalog.Table) error {
 	r := s.newRun(ctx)
 	defer r.close()
 	rows := vec.NewChunk(stage.ColumnTypes(t.Columns), 16)
-	err := stage.ScanRelation(r.cat, r.snap, t.OID, s.eng.cfg.ChunkRows, func(c *vec.Chunk) error {
+	err := stage.ScanRelation(r.cat, r.snap, t.OID, s.eng.Config.ChunkRows, func(c *vec.Chunk) error {
 		for i := range c.Rows {
 			rows.AppendFrom(c, i, -c.Weight(i))
 		}
@@ -181,19 +180,19 @@ func (s *Session) deleteRows(ctx context.Context, t *catalog.Table) error {
 		return err
 	}
 	w := &stage.Write{Tables: []stage.TableWrite{{Rel: t.OID, Name: t.Name, Revision: t.Revision, Key: catalog.StorageKey(t), Rows: rows}}}
-	return s.eng.commitWrite(ctx, w)
+	return s.eng.CommitWrite(ctx, w)
 }
 
 // dropQuietly drops an object with what depends on it and says nothing.
 func (s *Session) dropQuietly(kind string, n sql.Name) error {
-	s.eng.ddl.Lock()
-	defer s.eng.ddl.Unlock()
-	if s.eng.ctx.Err() != nil {
+	s.eng.DDL.Lock()
+	defer s.eng.DDL.Unlock()
+	if s.eng.Ctx.Err() != nil {
 		return nil
 	}
 	s.hushed = true
 	defer func() { s.hushed = false }()
-	return s.drop(s.eng.ctx, &sql.Drop{Kind: kind, Targets: []sql.DropTarget{{Name: n}}, IfExists: true, Cascade: true})
+	return s.drop(s.eng.Ctx, &sql.Drop{Kind: kind, Targets: []sql.DropTarget{{Name: n}}, IfExists: true, Cascade: true})
 }
 
 // dropTemporary drops the session's temporary objects.
@@ -202,33 +201,7 @@ func (s *Session) dropTemporary() {
 		return
 	}
 	if err := s.dropQuietly("schema", sql.Name{Name: s.temp.schema}); err != nil {
-		s.eng.log.Error("temporary objects were not dropped", "schema", s.temp.schema, "err", err)
+		s.eng.Log.Error("temporary objects were not dropped", "schema", s.temp.schema, "err", err)
 	}
 	s.temp.commit = nil
-}
-
-// dropLeftTemporary drops the temporary objects of sessions that a crash has ended.
-func (e *Runner) dropLeftTemporary() error {
-	snap := e.cat.Current()
-	var oids []uint32
-	snap.Objects(func(o catalog.Object) {
-		if h := o.Header(); catalog.IsTemp(h.Schema) {
-			oids = append(oids, h.OID)
-		}
-	})
-	snap.Objects(func(o catalog.Object) {
-		if h := o.Header(); o.Kind() == catalog.KindSchema && catalog.IsTemp(h.Name) {
-			oids = append(oids, h.OID)
-		}
-	})
-	if len(oids) == 0 {
-		return nil
-	}
-	c := &state.Commit{}
-	var changes []catalog.Change
-	for _, o := range snap.DropOrder(oids...) {
-		changes = append(changes, catalog.Change{Drop: o.Header().OID})
-		e.dropStorage(c, o.Header().OID)
-	}
-	return e.changeCatalog(c, changes...)
 }

@@ -23,7 +23,7 @@ func TestTimeoutsOfWaits(t *testing.T) {
 	e := open(t, config(t.TempDir()))
 	stuck, release := make(chan struct{}, 1), make(chan struct{})
 	var on atomic.Bool
-	e.fault = func(job string) error {
+	e.Fault = func(job string) error {
 		if job == "v" && on.Load() {
 			stuck <- struct{}{}
 			<-release
@@ -49,10 +49,10 @@ func TestTimeoutsOfWaits(t *testing.T) {
 		for _, w := range waits {
 			x.wantError(x.try("%s", w), code, msg)
 		}
-		e.ddl.Lock() // as another statement that changes the catalog
+		e.DDL.Lock() // as another statement that changes the catalog
 		x.wantError(x.try("CREATE TABLE more (a int)"), code, msg)
 		x.wantError(x.try("DROP TABLE other"), code, msg)
-		e.ddl.Unlock()
+		e.DDL.Unlock()
 		x.exec("RESET %s", setting)
 		x.exec("BEGIN")
 		x.exec("INSERT INTO other VALUES (1)")
@@ -83,7 +83,7 @@ func TestLockTimeoutEndsWithTheLock(t *testing.T) {
 	e := open(t, config(t.TempDir()))
 	stuck, release := make(chan struct{}, 1), make(chan struct{})
 	var on, taken atomic.Bool
-	e.commitFault = func(c *state.Commit) error {
+	e.CommitFault = func(c *state.Commit) error {
 		if len(c.Rows) > 0 && on.CompareAndSwap(true, false) {
 			taken.Store(true)
 			stuck <- struct{}{}

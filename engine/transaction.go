@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
@@ -68,11 +69,8 @@ func (s *Session) Begin(alone bool) {
 }
 
 func (s *Session) setNow() {
-	s.expr.NowMicros = time.Now().UnixMicro() - pgEpochUnixMicros
+	s.expr.NowMicros = time.Now().UnixMicro() - jobs.EpochUnixMicros
 }
-
-// pgEpochUnixMicros is 2000-01-01 00:00 UTC in µs since 1970.
-const pgEpochUnixMicros = 946684800 * 1000000
 
 // Fail implements wire.Session.
 func (s *Session) Fail() {
@@ -130,7 +128,7 @@ func (s *Session) flushWrites(ctx context.Context, last bool) error {
 	if s.tx.ddl != nil {
 		err = s.commitCatalog(ctx, w)
 	} else {
-		err = s.eng.commitWrite(ctx, w)
+		err = s.eng.CommitWrite(ctx, w)
 	}
 	s.tx.writes = nil
 	if !s.tx.alone {
@@ -188,7 +186,7 @@ func (s *Session) abort() {
 	s.tx.ddl = nil
 	if len(s.temp.commit) > 0 {
 		if err := s.transactionDone(context.Background(), false); err != nil {
-			s.eng.log.Error("a temporary table was not dropped", "err", err)
+			s.eng.Log.Error("a temporary table was not dropped", "err", err)
 		}
 	}
 	s.end()

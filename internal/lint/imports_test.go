@@ -28,7 +28,9 @@ var floors = map[string][]string{
 	"planner/plan":  {"expr"},
 	"exec":          {"planner/plan", "expr", "state", "connector"},
 	// engine satisfies the interfaces that wire declares; wire never sees engine.
-	"engine": {"exec", "planner", "checkpoint", "colcache", "connector", "wire"},
+	"engine": {"engine/jobs", "exec", "planner", "checkpoint", "colcache", "connector", "wire"},
+	// Jobs know no sessions.
+	"engine/jobs": {"engine/stage", "colcache", "connector"},
 	// What both those who write and those who commit know of a write.
 	"engine/stage": {"exec", "planner"},
 	"wire":         {"vec", "types", "charset", "pgerr"},
