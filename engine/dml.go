@@ -619,26 +619,30 @@ func dmlTag(d *planner.Mutation, n int64) string {
 	return "DELETE " + itoa(n)
 }
 
-// copyRows stages rows of COPY: the plan of the rows runs over each chunk of them.
-func (r *run) copyRows(d *planner.Mutation, in *vec.Chunk) error {
+// copyRows stages rows of COPY: the plan of the rows runs over each chunk of them. It
+// returns how many there are.
+func (r *run) copyRows(d *planner.Mutation, in *vec.Chunk) (int, error) {
 	m := &modify{r: r, d: d, ec: &expr.Ctx{Session: &r.s.expr}, nc: len(d.Table.Columns)}
 	whole, err := m.project(d.Source, in)
-	if err != nil {
-		return err
+	if err != nil || whole.Rows == 0 {
+		return 0, err
 	}
 	if err := m.check(whole); err != nil {
-		return err
+		return 0, err
 	}
 	if err := r.insertRows(d.Table, whole); err != nil {
-		return err
+		return 0, err
 	}
 	r.noteKeys(d.Table, nil, whole)
-	return nil
+	return whole.Rows, nil
 }
 
-// project computes a chain of Projects over a chunk in the place of the Values
-// node below them.
+// project computes a chain of Projects and Filters over a chunk in the place of the
+// Values node below them.
 func (m *modify) project(n plan.Node, in *vec.Chunk) (*vec.Chunk, error) {
+	if f, ok := n.(*plan.Filter); ok {
+		return m.filter(f, in)
+	}
 	p, ok := n.(*plan.Project)
 	if !ok {
 		return in, nil
@@ -656,5 +660,28 @@ func (m *modify) project(n plan.Node, in *vec.Chunk) (*vec.Chunk, error) {
 		out.Cols[k].AppendRange(v, 0, below.Rows)
 	}
 	out.Rows = below.Rows
+	return out, nil
+}
+
+func (m *modify) filter(f *plan.Filter, in *vec.Chunk) (*vec.Chunk, error) {
+	below, err := m.project(f.Input, in)
+	if err != nil || below.Rows == 0 {
+		return below, err
+	}
+	v, err := m.eval(f.Cond, below)
+	if err != nil {
+		return nil, err
+	}
+	var keep []int32
+	for i, ok := range v.(*vec.Col[bool]).Vals[:below.Rows] {
+		if ok && !v.IsNull(i) {
+			keep = append(keep, int32(i))
+		}
+	}
+	if len(keep) == below.Rows {
+		return below, nil
+	}
+	out := vec.NewChunk(below.Types(), len(keep))
+	out.Gather(below, keep)
 	return out, nil
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
@@ -10,8 +11,9 @@ import (
 
 // PlanCopy plans COPY FROM into the columns cols of a table: an INSERT whose
 // Source is a Project over the copied columns, in the order of cols, that stands
-// on an empty Values node in their place.
-func (p *Planner) PlanCopy(t *catalog.Table, cols []int) (*Mutation, error) {
+// on an empty Values node in their place. where is the condition that rows must
+// satisfy, of CopyCondition; nil: none.
+func (p *Planner) PlanCopy(t *catalog.Table, cols []int, where expr.Expr) (*Mutation, error) {
 	b := p.newBinder(false)
 	in := &plan.Values{}
 	vals := make([]expr.Expr, len(cols))
@@ -32,11 +34,38 @@ func (p *Planner) PlanCopy(t *catalog.Table, cols []int) (*Mutation, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := b.withGenerated(&plan.Project{Input: in, Exprs: row, Out: scanOf(t).Out}, t, 0)
+	var n plan.Node = &plan.Project{Input: in, Exprs: row, Out: scanOf(t).Out}
+	if where != nil {
+		n = &plan.Filter{Input: n, Cond: where}
+	}
+	n, err = b.withGenerated(n, t, 0)
 	if err != nil {
 		return nil, err
 	}
 	return b.finishCopy(&Mutation{Kind: MutInsert, Table: t, Source: n})
+}
+
+// CopyCondition binds the WHERE of COPY FROM over the rows of a table, whose generated
+// columns are not computed yet.
+func (p *Planner) CopyCondition(t *catalog.Table, e sql.Expr) (expr.Expr, error) {
+	b := p.newBinder(false)
+	sc := &scope{items: []*rangeItem{tableItem(t, t.Name, 0)}}
+	x, err := b.expr(&exprContext{sc: sc, clause: "COPY FROM WHERE conditions", noSub: "COPY FROM WHERE condition"}, e)
+	if err != nil {
+		return nil, err
+	}
+	if x, err = b.asBool(x, e, "WHERE"); err != nil {
+		return nil, err
+	}
+	expr.Walk(x, func(x expr.Expr) bool {
+		c, ok := x.(*expr.Col)
+		if ok && err == nil && t.Columns[c.Index].Generated != "" {
+			err = pgerr.New(pgerr.InvalidColumnReference, "generated columns are not supported in COPY FROM WHERE conditions").
+				WithDetail("Column \"%s\" is a generated column.", t.Columns[c.Index].Name)
+		}
+		return err == nil
+	})
+	return x, err
 }
 
 // finishCopy adds constraints; no rule may touch the plan, since its Values node

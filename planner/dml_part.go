@@ -26,6 +26,13 @@ func (b *binder) assignPart(p part, base, val expr.Expr, at sql.Node) (expr.Expr
 		return val, nil
 	}
 	t := base.Type()
+	if t.IsDomain() {
+		v, err := b.assignPart(p, b.unconstrained(base), val, at)
+		if err != nil {
+			return nil, err
+		}
+		return b.constrained(v, t)
+	}
 	if p.steps[0].Index == nil {
 		return b.assignField(p, base, val, at)
 	}

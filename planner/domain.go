@@ -67,6 +67,24 @@ func (b *binder) constrained(x expr.Expr, t types.T) (expr.Expr, error) {
 	return &expr.Call{Fn: f, Args: []expr.Expr{x}, Typ: t}, nil
 }
 
+// unconstrained is a value of a domain as one of what the domain is over. A value that
+// was only just held against the constraints is not: where a statement assigns to
+// several parts of a value, they hold for all of these together.
+func (b *binder) unconstrained(x expr.Expr) expr.Expr {
+	u := x.Type().Underlying()
+	switch x := x.(type) {
+	case *expr.Call:
+		if x.Fn.Domain {
+			return x.Args[0]
+		}
+	case *expr.Col:
+		return &expr.Col{Index: x.Index, Typ: u}
+	case *expr.Const:
+		return &expr.Const{Val: x.Val, Typ: u}
+	}
+	return &expr.Cast{Arg: x, To: u}
+}
+
 // domainRules binds the constraints that values of a type are held against; nil: none.
 func (b *binder) domainRules(t types.T) (*expr.DomainRules, error) {
 	if !t.HoldsDomain() {

@@ -191,7 +191,7 @@ func (b *binder) cast(ec *exprContext, e *sql.Cast) (expr.Expr, error) {
 		return nil, err
 	}
 	if a, ok := e.Arg.(*sql.ArrayExpr); ok && t.ID == types.Array {
-		x, err := b.arrayExpr(ec, a, t)
+		x, err := b.arrayExpr(ec, a, t.Underlying())
 		if err != nil {
 			return nil, err
 		}

@@ -411,7 +411,28 @@ func (b *binder) functionColumns(n plan.Node, cols []plan.Column, fn *catalog.Fu
 		}
 		out[i] = plan.Column{Name: w.Name, Typ: w.Type}
 	}
+	if t := fn.Returns.Type.Base(); t.IsDomain() && t.ID == types.Record {
+		return b.rowInDomain(in, out, t)
+	}
 	return in, out, nil
+}
+
+// rowInDomain holds the row of the fields in against the constraints of a domain, and
+// returns its fields.
+func (b *binder) rowInDomain(in []expr.Expr, cols []plan.Column, t types.T) ([]expr.Expr, []plan.Column, error) {
+	row := &expr.MakeRow{Typ: t.Underlying(), Args: in}
+	for _, c := range cols {
+		row.Names = append(row.Names, c.Name)
+	}
+	x, err := b.constrained(row, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := make([]expr.Expr, len(in))
+	for i := range in {
+		out[i] = &expr.Field{Arg: x, Index: i, Typ: cols[i].Typ}
+	}
+	return out, cols, nil
 }
 
 // resultColumns are the columns of a function's result.

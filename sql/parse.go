@@ -147,7 +147,7 @@ func callGrammar(src string, base int, text string) (*pg.ParseResult, *pgerr.Err
 	if !errors.As(err, &pe) { // the tree was too deep to decode
 		return nil, tooComplex()
 	}
-	e := pgerr.New(grammarCode(pe.Message), "%s", pe.Message)
+	e := grammarError(pe.Message)
 	if pe.Cursorpos > 0 {
 		off := 0
 		for n := 1; n < pe.Cursorpos && off < len(src); n++ {
@@ -157,21 +157,4 @@ func callGrammar(src string, base int, text string) (*pg.ParseResult, *pgerr.Err
 		e = e.At(PosToChar(text, base+off))
 	}
 	return nil, e
-}
-
-// grammarCode finds the SQLSTATE of a message of the grammar, which brings none.
-func grammarCode(msg string) pgerr.Code {
-	switch {
-	case strings.HasPrefix(msg, "memory exhausted"), strings.HasPrefix(msg, "stack depth limit"):
-		return pgerr.StatementTooComplex
-	case strings.Contains(msg, "implemented"), strings.Contains(msg, "not supported"):
-		return pgerr.FeatureNotSupported
-	case strings.Contains(msg, "invalid byte sequence"):
-		return pgerr.CharacterNotInRepertoire
-	case strings.HasPrefix(msg, "frame start"), strings.HasPrefix(msg, "frame end"):
-		return pgerr.WindowingError
-	case strings.HasPrefix(msg, "invalid Unicode escape"):
-		return pgerr.SyntaxError
-	}
-	return pgerr.SyntaxError
 }

@@ -135,11 +135,15 @@ func (t *csvCopy) record(line []byte) error {
 	if !t.begun {
 		t.begun = true
 		if f.Header {
-			names := make([]string, len(t.fields))
+			names := make([][]byte, len(t.fields))
 			for i, b := range t.fields {
-				names[i] = string(b)
+				if names[i] = b; string(b) == f.Null && !t.quoted[i] {
+					names[i] = nil
+				} else if b == nil {
+					names[i] = []byte{}
+				}
 			}
-			return r.header(names)
+			return r.header(line, names)
 		}
 	}
 	n := len(r.cp.Columns)

@@ -255,20 +255,26 @@ func (r *copyRows) extra(line []byte) error {
 	return pgerr.New(pgerr.BadCopyFileFormat, "extra data after last expected column")
 }
 
-// header checks the names of a header line.
-func (r *copyRows) header(names []string) error {
+// header checks the names of a header line; nil stands for NULL.
+func (r *copyRows) header(line []byte, names [][]byte) error {
 	if !r.cp.Format.HeaderMatch {
 		return nil
 	}
+	r.quote(line)
 	if len(names) != len(r.cp.Columns) {
 		return pgerr.New(pgerr.BadCopyFileFormat, "wrong number of fields in header line: got %d, expected %d",
 			len(names), len(r.cp.Columns))
 	}
 	for k, n := range names {
-		if n != r.cp.Columns[k].Name {
+		switch want := r.cp.Columns[k].Name; {
+		case n == nil:
 			return pgerr.New(pgerr.BadCopyFileFormat,
-				"column name mismatch in header line field %d: got \"%s\", expected \"%s\"", k+1, n, r.cp.Columns[k].Name)
+				"column name mismatch in header line field %d: got null value (\"%s\"), expected \"%s\"", k+1, r.cp.Format.Null, want)
+		case string(n) != want:
+			return pgerr.New(pgerr.BadCopyFileFormat,
+				"column name mismatch in header line field %d: got \"%s\", expected \"%s\"", k+1, n, want)
 		}
 	}
+	r.show = false
 	return nil
 }

@@ -174,7 +174,7 @@ func (t *textCopy) line(b []byte) error {
 	if !t.begun {
 		t.begun = true
 		if f.Header {
-			return r.header(t.names(b))
+			return r.header(b, t.names(b))
 		}
 	}
 	n := len(r.cp.Columns)
@@ -201,11 +201,16 @@ func (t *textCopy) line(b []byte) error {
 	return r.endRow()
 }
 
-func (t *textCopy) names(b []byte) (out []string) {
+// names are the fields of a header; nil is NULL.
+func (t *textCopy) names(b []byte) (out [][]byte) {
 	for more := true; more; {
 		var f []byte
 		f, b, more = cutField(b, t.rows.cp.Format.Delimiter)
-		out = append(out, string(t.unescape(nil, f)))
+		if string(f) == t.rows.cp.Format.Null {
+			out = append(out, nil)
+		} else {
+			out = append(out, t.unescape(nil, f))
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package clients
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,5 +94,39 @@ func TestSlowCopyFailsEarly(t *testing.T) {
 	var n int
 	if err := conn.QueryRow(ctx, "SELECT count(*) FROM strict").Scan(&n); err != nil || n != 0 {
 		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
+// Rows for which the WHERE of COPY is not true are left out, before the constraints are
+// looked at, and are not counted.
+func TestCopyWhere(t *testing.T) {
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, startServer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "CREATE TABLE kept (a int CHECK (a < 100), b text DEFAULT 'd', c int GENERATED ALWAYS AS (a + 1) STORED)"); err != nil {
+		t.Fatal(err)
+	}
+	tag, err := conn.PgConn().CopyFrom(ctx, strings.NewReader("1\n\\N\n500\n30\n7\n"), "COPY kept (a) FROM STDIN WHERE a > 5 AND a < 100 AND b = 'd'")
+	if err != nil || tag.String() != "COPY 2" {
+		t.Errorf("%s, %v", tag, err)
+	}
+	var got string
+	if err := conn.QueryRow(ctx, "SELECT string_agg(kept::text, ' ' ORDER BY a) FROM kept").Scan(&got); err != nil || got != "(7,d,8) (30,d,31)" {
+		t.Errorf("%s, %v", got, err)
+	}
+	var b strings.Builder
+	if _, err := conn.PgConn().CopyTo(ctx, &b, "COPY kept TO STDOUT"); err != nil || b.String() != "30\td\n7\td\n" && b.String() != "7\td\n30\td\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+	// The length of a domain's type holds for what is copied too.
+	if _, err := conn.Exec(ctx, "CREATE DOMAIN short AS varchar(3); CREATE TABLE shorts (a short)"); err != nil {
+		t.Fatal(err)
+	}
+	var pg *pgconn.PgError
+	if _, err := conn.PgConn().CopyFrom(ctx, strings.NewReader("abcd\n"), "COPY shorts FROM STDIN"); !errors.As(err, &pg) || pg.Code != "22001" {
+		t.Errorf("got %v", err)
 	}
 }
