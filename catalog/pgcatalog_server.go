@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -88,6 +89,7 @@ func serverDefs() []def {
 		{"pg_catalog.pg_stat_activity", "datid datname pid usesysid usename application_name client_addr client_port backend_start " +
 			"xact_start query_start state_change wait_event_type wait_event state query_id query backend_type", fillActivity},
 		{"pg_catalog.pg_prepared_statements", "name statement prepare_time parameter_types from_sql generic_plans custom_plans", fillPrepared},
+		{"pg_catalog.pg_locks", "locktype database classid objid objsubid virtualtransaction pid mode granted fastpath", fillLocks},
 		{"pg_catalog.pg_cursors", "name statement is_holdable is_binary is_scrollable creation_time", func(c *Context, r *rows) {
 			if s, ok := c.Server.(SessionSource); ok {
 				for _, x := range s.Cursors() {
@@ -165,5 +167,34 @@ func fillPrepared(c *Context, r *rows) {
 			ts[i] = int64(t.OID())
 		}
 		r.add(x.Name, x.Text, x.At, types.ArrayDatum(ts), x.FromSQL, 0, 0)
+	}
+}
+
+// LocksSource is a Server that knows of advisory locks.
+type LocksSource interface {
+	Locks() []AdvisoryLock
+}
+
+// AdvisoryLock is an advisory lock that a session holds, or waits for.
+type AdvisoryLock struct {
+	Database uint32
+	Key      int64
+	Two      bool // Key is made of two numbers
+	PID      int32
+	Mode     string
+	Granted  bool
+}
+
+func fillLocks(c *Context, r *rows) {
+	s, ok := c.Server.(LocksSource)
+	if !ok {
+		return
+	}
+	for _, l := range s.Locks() {
+		sub := 1
+		if l.Two {
+			sub = 2
+		}
+		r.add("advisory", l.Database, uint32(l.Key>>32), uint32(l.Key), sub, fmt.Sprintf("%d/1", l.PID), l.PID, l.Mode, l.Granted, false)
 	}
 }

@@ -213,6 +213,7 @@ func (s *Session) settingCommand(st sql.Stmt) commandFunc {
 		}
 		s.client.Statements().Clear()
 		s.listen("", true)
+		s.eng.advisory.putAll(s)
 		for n, c := range s.cursors {
 			c.close()
 			delete(s.cursors, n)

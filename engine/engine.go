@@ -11,9 +11,10 @@ import (
 // concurrent use.
 type Engine struct {
 	*jobs.Runner
-	notices notices
-	temps   atomic.Int64 // numbers of schemas of temporary objects given out
-	plans   planCache
+	notices  notices
+	advisory advisoryLocks
+	temps    atomic.Int64 // numbers of schemas of temporary objects given out
+	plans    planCache
 
 	sessionsMu sync.RWMutex
 	sessions   map[int32]*Session

@@ -47,6 +47,7 @@ type run struct {
 func (s *Session) newRun(ctx context.Context) *run {
 	r := &run{s: s, ctx: ctx}
 	r.open()
+	s.expr.Advisory = advisoryUse{s, ctx}
 	s.expr.Sleep = func(d time.Duration) error {
 		select {
 		case <-time.After(d):

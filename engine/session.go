@@ -106,6 +106,7 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 // Close implements wire.Session.
 func (s *Session) Close() {
 	s.abort()
+	s.eng.advisory.putAll(s)
 	s.dropTemporary()
 	s.unlisten()
 	s.eng.sessionsMu.Lock()

@@ -37,6 +37,7 @@ type transaction struct {
 	// What is to be said of channels when the transaction commits.
 	notes   []notification
 	listens []listening
+	locks   []takenLock // advisory locks of the transaction
 }
 
 // savepoint remembers how much was written when it was set.
@@ -44,9 +45,9 @@ type savepoint struct {
 	name   string
 	writes []savedWrite
 	ddl    *catalogTx
-	// notes and listens are how many there were.
-	notes, listens int
-	modes          modes
+	// notes, listens and locks are how many there were.
+	notes, listens, locks int
+	modes                 modes
 	// What SET CONSTRAINTS had said, and the checks that were still to be made.
 	deferAll            *bool
 	deferred, postponed map[uint32]bool
@@ -77,6 +78,11 @@ func (s *Session) Fail() {
 	defer s.resting()
 	if s.tx.block {
 		s.tx.failed = true
+		keep := 0
+		if n := len(s.tx.saves); n > 0 {
+			keep = s.tx.saves[n-1].locks
+		}
+		s.freeTxLocks(keep)
 		return
 	}
 	s.abort()
@@ -196,6 +202,7 @@ func (s *Session) end() {
 	if !s.tx.open {
 		return
 	}
+	s.freeTxLocks(0)
 	views := s.tx.views
 	defer closeViews(views)
 	s.tx = transaction{}
@@ -261,7 +268,7 @@ func (s *Session) needBlock(what string) error {
 }
 
 func (s *Session) setSavepoint(name string) {
-	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), modes: s.tx.modes,
+	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), locks: len(s.tx.locks), modes: s.tx.modes,
 		deferAll: s.tx.deferAll, deferred: maps.Clone(s.tx.deferred), postponed: maps.Clone(s.tx.postponed)}
 	for _, w := range s.tx.writes {
 		sp.writes = append(sp.writes, savedWrite{w, w.Rows.Rows, w.Revision})
@@ -287,6 +294,7 @@ func (s *Session) rollbackTo(name string) error {
 	sp := s.tx.saves[i]
 	s.tx.saves = s.tx.saves[:i+1]
 	s.tx.notes, s.tx.listens = s.tx.notes[:sp.notes], s.tx.listens[:sp.listens]
+	s.freeTxLocks(sp.locks)
 	s.tx.writes, s.tx.ddl = nil, sp.ddl.clone()
 	for _, x := range sp.writes {
 		w := x.w

@@ -105,6 +105,8 @@ type Session struct {
 	// which the session listens; nil where there is no session.
 	Notify   func(channel, payload string) error
 	Channels func() []string
+	// Advisory takes and frees advisory locks; nil where there is no session.
+	Advisory AdvisoryLocks
 	// Sleep waits, or ends early with the error of a cancelled statement; nil
 	// where nothing may wait.
 	Sleep func(time.Duration) error

@@ -70,6 +70,7 @@ func systemFuncs() []*Func {
 	}
 	out = append(out, identFuncs()...)
 	out = append(out, sleepFuncs()...)
+	out = append(out, advisoryFuncs()...)
 	out = append(out, notifyFuncs()...)
 	out = append(out, sizeFuncs()...)
 	out = append(out, fixedFuncs()...)

@@ -13,8 +13,7 @@ func fixed(name string, args []types.T, ret types.T, v types.Datum) *Func {
 	return stable(safe(fnNulls(name, args, ret, func(r *row) error { return r.put(v) })))
 }
 
-// fixedFuncs answer for what this server does not have: replication, statistics,
-// advisory locks of other sessions.
+// fixedFuncs answer for what this server does not have: replication, statistics.
 func fixedFuncs() []*Func {
 	var out []*Func
 	yes := func(name string, lists ...[]types.T) {
@@ -74,23 +73,6 @@ func fixedFuncs() []*Func {
 			name, ok := s.Catalog.NamespaceName(uint32(r.i8(0)))
 			return r.putBool(ok && strings.HasPrefix(name, "pg_temp_"))
 		}))), fixed("pg_jit_available", nil, tBool, false))
-	return append(out, lockFuncs()...)
-}
-
-// lockFuncs: an advisory lock is always free, and taking it holds nothing.
-func lockFuncs() []*Func {
-	var out []*Func
-	for _, name := range []string{"pg_advisory_lock", "pg_advisory_lock_shared", "pg_advisory_xact_lock", "pg_advisory_xact_lock_shared"} {
-		for _, a := range [][]types.T{ts(tI8), ts(tI4, tI4)} {
-			out = append(out, volatile(fixed(name, a, types.TVoid, "")))
-		}
-	}
-	for _, name := range []string{"pg_try_advisory_lock", "pg_try_advisory_lock_shared", "pg_try_advisory_xact_lock", "pg_advisory_unlock", "pg_advisory_unlock_shared"} {
-		for _, a := range [][]types.T{ts(tI8), ts(tI4, tI4)} {
-			out = append(out, volatile(fixed(name, a, tBool, true)))
-		}
-	}
-	out = append(out, volatile(fixed("pg_advisory_unlock_all", nil, types.TVoid, "")))
 	return out
 }
 

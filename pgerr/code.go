@@ -114,6 +114,7 @@ const (
 	ObjectNotInPrerequisiteState  Code = "55000"
 	ObjectInUse                   Code = "55006"
 	CantChangeRuntimeParam        Code = "55P02"
+	DeadlockDetected              Code = "40P01"
 	LockNotAvailable              Code = "55P03"
 	IdleInTransactionTimeout      Code = "25P03"
 	IdleSessionTimeout            Code = "57P05"
