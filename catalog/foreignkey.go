@@ -65,10 +65,11 @@ type ForeignKey struct {
 	OnDelete  FKAction `json:"on_delete"`
 	OnUpdate  FKAction `json:"on_update"`
 	// SetColumns are those that ON DELETE SET NULL and SET DEFAULT set; nil: all.
-	SetColumns []int `json:"set_columns,omitempty"`
-	Deferrable bool  `json:"deferrable,omitempty"`
-	Deferred   bool  `json:"deferred,omitempty"` // INITIALLY DEFERRED
-	NotValid   bool  `json:"not_valid,omitempty"`
+	SetColumns []int  `json:"set_columns,omitempty"`
+	Deferrable bool   `json:"deferrable,omitempty"`
+	Deferred   bool   `json:"deferred,omitempty"` // INITIALLY DEFERRED
+	NotValid   bool   `json:"not_valid,omitempty"`
+	Comment    string `json:"comment,omitempty"`
 }
 
 // Reference is a foreign key with the table that has it.

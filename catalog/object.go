@@ -127,6 +127,19 @@ type Column struct {
 	Number int
 	// ACL is who may do what with the column, besides what the relation's says.
 	ACL *ACL
+	// Physical is nil where nothing is said.
+	Physical *Physical
+}
+
+// Physical is what PostgreSQL is told about how to store and sample a column; only
+// the catalog's tables show it.
+type Physical struct {
+	// Storage is attstorage; empty: the type's.
+	Storage string `json:"storage,omitempty"`
+	// Statistics is attstattarget; nil: -1.
+	Statistics *int `json:"statistics,omitempty"`
+	// Options is attoptions.
+	Options []Option `json:"options,omitempty"`
 }
 
 // ColumnNumber is the attnum of column i.
@@ -173,6 +186,9 @@ type Key struct {
 	OID     uint32 `json:"oid"`
 	Name    string `json:"name"`
 	Columns []int  `json:"columns"`
+	// Comment is that of the constraint, and IndexComment that of its index.
+	Comment      string `json:"comment,omitempty"`
+	IndexComment string `json:"index_comment,omitempty"`
 }
 
 // Check is a CHECK constraint; Expr is SQL text.
@@ -181,7 +197,8 @@ type Check struct {
 	Name string `json:"name"`
 	Expr string `json:"expr"`
 	// NotValid: rows that were there before it are not known to satisfy it.
-	NotValid bool `json:"not_valid,omitempty"`
+	NotValid bool   `json:"not_valid,omitempty"`
+	Comment  string `json:"comment,omitempty"`
 }
 
 // Watermark is WATERMARK FOR a column; Expr is SQL text.
@@ -266,6 +283,14 @@ type Table struct {
 	// Revision grows with every change of what rows the table may hold. Rows that
 	// were checked under one revision are not committed under another.
 	Revision uint32 `json:"revision,omitempty"`
+	// What of PostgreSQL's storage is kept for the catalog's tables alone: reloptions,
+	// relpersistence u, relreplident (empty: d) with the OID of its index, and that of
+	// the index of CLUSTER.
+	Options         []Option `json:"options,omitempty"`
+	Unlogged        bool     `json:"unlogged,omitempty"`
+	ReplicaIdentity string   `json:"replica_identity,omitempty"`
+	IdentityIndex   uint32   `json:"identity_index,omitempty"`
+	ClusterIndex    uint32   `json:"cluster_index,omitempty"`
 }
 
 // Source is a stream of records from a connector. It stores no rows. PrimaryKey
@@ -390,9 +415,12 @@ type Index struct {
 	Deferrable bool `json:"deferrable,omitempty"`
 	Deferred   bool `json:"deferred,omitempty"`
 	// Where is the condition of a partial index, as SQL text; empty: none.
-	Where      string   `json:"where,omitempty"`
+	Where string `json:"where,omitempty"`
+	// Options is reloptions.
 	Options    []Option `json:"options,omitempty"`
 	Definition string   `json:"definition,omitempty"`
+	// ConstraintComment is the comment of the constraint, beside that of the index.
+	ConstraintComment string `json:"constraint_comment,omitempty"`
 }
 
 // Columns returns the positions of the key columns, or nil if a key is an

@@ -30,6 +30,8 @@ type constraint struct {
 	fk     *ForeignKey
 	parent *Table
 	refs   []int
+	// comment is the constraint's, not that of its index.
+	comment string
 }
 
 // constraints returns the constraints of tables, these in OID order.
@@ -41,7 +43,7 @@ func constraints(s *Snapshot) []constraint {
 			continue
 		}
 		if k := t.PrimaryKey; k != nil {
-			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'p', table: r, columns: k.Columns})
+			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'p', table: r, columns: k.Columns, comment: k.Comment})
 		}
 		for _, x := range s.Indexes(t.OID) {
 			if x.Constraint {
@@ -50,7 +52,7 @@ func constraints(s *Snapshot) []constraint {
 					kind = 'p'
 				}
 				out = append(out, constraint{oid: x.OID, name: x.Name, kind: kind, table: r, columns: x.Columns(), include: x.Include,
-					nullsEqual: x.NullsNotDistinct, deferrable: x.Deferrable, deferred: x.Deferred})
+					nullsEqual: x.NullsNotDistinct, deferrable: x.Deferrable, deferred: x.Deferred, comment: x.ConstraintComment})
 			}
 		}
 		for i := range t.ForeignKeys {
@@ -60,10 +62,10 @@ func constraints(s *Snapshot) []constraint {
 				continue
 			}
 			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'f', table: r, columns: ColumnPositions(t.Columns, k.Columns),
-				notValid: k.NotValid, fk: k, parent: p, refs: ColumnPositions(p.Columns, k.RefColumns)})
+				notValid: k.NotValid, fk: k, parent: p, refs: ColumnPositions(p.Columns, k.RefColumns), comment: k.Comment})
 		}
 		for _, k := range t.Checks {
-			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', table: r, expr: k.Expr, notValid: k.NotValid})
+			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', table: r, expr: k.Expr, notValid: k.NotValid, comment: k.Comment})
 		}
 	}
 	return out
@@ -74,7 +76,7 @@ func allConstraints(s *Snapshot) []constraint {
 	out := constraints(s)
 	for _, o := range domains(s) {
 		for _, k := range o.Checks {
-			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', domain: o, table: rel{Head: &o.Head}, expr: k.Expr, notValid: k.NotValid})
+			out = append(out, constraint{oid: k.OID, name: k.Name, kind: 'c', domain: o, table: rel{Head: &o.Head}, expr: k.Expr, notValid: k.NotValid, comment: k.Comment})
 		}
 	}
 	return out
@@ -307,4 +309,24 @@ func exprColumns(text string, cols []Column) (out []int) {
 	walk(q.Targets[0].Expr)
 	slices.Sort(out)
 	return out
+}
+
+// ConstraintComment is the comment of a constraint; empty: none.
+func ConstraintComment(s *Snapshot, oid uint32) string {
+	for _, k := range allConstraints(s) {
+		if k.oid == oid {
+			return k.comment
+		}
+	}
+	return ""
+}
+
+// KeyComment is the comment of the index behind a key by which rows are stored.
+func KeyComment(s *Snapshot, oid uint32) string {
+	for _, t := range All[*Table](s) {
+		if t.PrimaryKey != nil && t.PrimaryKey.OID == oid {
+			return t.PrimaryKey.IndexComment
+		}
+	}
+	return ""
 }

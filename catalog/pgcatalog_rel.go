@@ -268,13 +268,13 @@ func namespaceOID(s *Snapshot, name string) uint32 {
 func relationDefs() []def {
 	return []def{
 		{"pg_catalog.pg_class", "oid relname relnamespace reltype relowner relam relfilenode reltuples relhasindex relpersistence relkind " +
-			"relnatts relchecks relhasrules relhastriggers relispopulated relreplident relacl", fillClass},
+			"relnatts relchecks relhasrules relhastriggers relispopulated relreplident relacl reloptions", fillClass},
 		{"pg_catalog.pg_attribute", "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod attbyval " +
-			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation attacl", fillAttribute},
+			"attalign attstorage attnotnull atthasdef attidentity attgenerated attislocal attcollation attacl attoptions", fillAttribute},
 		{"pg_catalog.pg_attrdef", "oid adrelid adnum adbin", fillAttrdef},
 		{"pg_catalog.pg_namespace", "oid nspname nspowner nspacl", fillNamespace},
 		{"pg_catalog.pg_index", "indexrelid indrelid indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary indimmediate indisvalid " +
-			"indisready indislive indkey indcollation indclass indoption indexprs indpred", fillIndex},
+			"indisready indislive indisclustered indisreplident indkey indcollation indclass indoption indexprs indpred", fillIndex},
 		{"pg_catalog.pg_description", "objoid classoid objsubid description", fillDescription},
 		{"pg_catalog.pg_rewrite", "oid rulename ev_class ev_type ev_enabled is_instead ev_qual ev_action", fillRewrite},
 		{"pg_catalog.pg_depend", "classid objid objsubid refclassid refobjid refobjsubid deptype", fillDepend},
@@ -303,18 +303,23 @@ func fillClass(c *Context, r *rows) {
 		if x.kind == 'r' || x.kind == 'm' {
 			am, ident = amHeap, 'd'
 		}
+		var options any
 		if t, ok := x.obj.(*Table); ok {
 			checks = len(t.Checks)
+			options = optionTexts(t.Options)
+			if t.ReplicaIdentity != "" {
+				ident = t.ReplicaIdentity[0]
+			}
 		}
 		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), rowTypeOID(x.obj), x.Owner, am, x.OID, tuples(stats, x.OID),
-			indexed[x.OID], persistence(x.Schema), x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident, aclOf(s, x.ACL))
+			indexed[x.OID], persistence(s, x.obj), x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident, aclOf(s, x.ACL), options)
 	}
 	for _, t := range composites(s) {
-		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), t.OID, t.Owner, 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n", nil)
+		r.add(compositeRel(t.OID), t.Name, namespaceOID(s, t.Schema), t.OID, t.Owner, 0, 0, float32(0), false, "p", "c", len(t.Fields), 0, false, false, true, "n", nil, nil)
 	}
 	for _, x := range ix {
 		r.add(x.oid, x.name, namespaceOID(s, x.table.Schema), 0, x.table.Owner, amBtree, x.oid,
-			tuples(stats, x.table.OID), false, persistence(x.table.Schema), "i", len(x.keys)+len(x.include), 0, false, false, true, "n", nil)
+			tuples(stats, x.table.OID), false, persistence(s, x.table.obj), "i", len(x.keys)+len(x.include), 0, false, false, true, "n", nil, optionTexts(x.options))
 	}
 }
 
@@ -329,11 +334,33 @@ func rowTypeOID(o Object) uint32 {
 }
 
 // persistence is relpersistence.
-func persistence(schema string) string {
-	if IsTemp(schema) {
+func persistence(s *Snapshot, o Object) string {
+	if IsTemp(o.Header().Schema) {
 		return "t"
 	}
+	if q, ok := o.(*Sequence); ok && q.OwnedTable != 0 {
+		if t := s.ByOID(q.OwnedTable); t != nil {
+			o = t
+		}
+	}
+	if t, ok := o.(*Table); ok && t.Unlogged {
+		return "u"
+	}
 	return "p"
+}
+
+// optionTexts is reloptions or attoptions.
+func optionTexts(os []Option) any {
+	var out []string
+	for _, o := range os {
+		if !strings.HasPrefix(o.Name, "toast.") { // which is another relation's in PostgreSQL
+			out = append(out, o.Name+"="+o.Value)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return textArray(out)
 }
 
 // hasForeignKeys reports whether a table has foreign keys or is referenced by some,
@@ -378,8 +405,18 @@ func fillAttribute(c *Context, r *rows) {
 			if col.Generated != "" {
 				gen = "s"
 			}
-			r.add(rel, col.Name, col.Type.OID(), -1, t.len, ColumnNumber(cols, i), ndims, -1, max(col.Type.Mod, -1), t.byval, t.align, t.storage,
-				col.NotNull, col.Default != "" || col.Generated != "", ident, gen, true, t.collation, aclOf(c.Snapshot, col.ACL))
+			storage, target, options := t.storage, -1, any(nil)
+			if p := col.Physical; p != nil {
+				if p.Storage != "" {
+					storage = p.Storage
+				}
+				if p.Statistics != nil {
+					target = *p.Statistics
+				}
+				options = optionTexts(p.Options)
+			}
+			r.add(rel, col.Name, col.Type.OID(), target, t.len, ColumnNumber(cols, i), ndims, -1, max(col.Type.Mod, -1), t.byval, t.align, storage,
+				col.NotNull, col.Default != "" || col.Generated != "", ident, gen, true, t.collation, aclOf(c.Snapshot, col.ACL), options)
 		}
 	}
 	for _, x := range rels(c.Snapshot) {
@@ -442,7 +479,11 @@ func fillIndex(c *Context, r *rows) {
 				exprs = append(exprs, x.key(i))
 			}
 		}
-		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.nullsEqual, x.primary, !x.deferrable, true, true, true,
+		clustered, identity := false, false
+		if t, ok := x.table.obj.(*Table); ok {
+			clustered, identity = t.ClusterIndex == x.oid, t.ReplicaIdentity == "i" && t.IdentityIndex == x.oid
+		}
+		r.add(x.oid, x.table.OID, len(keys), len(x.keys), x.unique, x.nullsEqual, x.primary, !x.deferrable, true, true, true, clustered, identity,
 			vector(keys...), vector(collations...), vector(classes...), vector(options...), orNull(strings.Join(exprs, ", ")), orNull(x.where))
 	}
 }
@@ -471,6 +512,10 @@ func fillDescription(c *Context, r *rows) {
 		class := classRelation
 		if o.Kind() == KindSchema {
 			class = classNamespace
+		} else if o.Kind() == KindType {
+			class = classType
+		} else if o.Kind() == KindFunction {
+			class = 1255 // pg_proc
 		} else if !o.Kind().Relation() {
 			return
 		}
@@ -484,7 +529,15 @@ func fillDescription(c *Context, r *rows) {
 				}
 			}
 		}
+		if t, ok := o.(*Table); ok && t.PrimaryKey != nil && t.PrimaryKey.IndexComment != "" {
+			r.add(t.PrimaryKey.OID, class, 0, t.PrimaryKey.IndexComment)
+		}
 	})
+	for _, k := range allConstraints(c.Snapshot) {
+		if k.comment != "" {
+			r.add(k.oid, classConstraint, 0, k.comment)
+		}
+	}
 }
 
 // fillRewrite gives every view its rule, as PostgreSQL has it; its OID is the

@@ -126,3 +126,6 @@ func fillZones(c *Context, r *rows) {
 
 // microsTo2000 is the start of PostgreSQL's time scale in Unix time.
 const microsTo2000 = 946684800 * 1_000_000
+
+// Varying reports whether values of a type have no fixed length in PostgreSQL.
+func Varying(t types.T) bool { return typeRows()[t.Underlying().OID()].len < 0 }

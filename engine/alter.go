@@ -44,6 +44,9 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 	if t, ok := o.(*catalog.Type); ok && t.Domain != nil && shapesTable(st.Actions) {
 		return s.alterDomain(ctx, pl, t, &st.Actions[0])
 	}
+	if physical(st.Actions) {
+		return s.alterPhysical(o, st.Actions)
+	}
 	if t, ok := o.(*catalog.Table); ok && shapesTable(st.Actions) {
 		return s.alterTable(ctx, pl, t, st.Actions)
 	}
@@ -119,7 +122,7 @@ func shapesTable(as []sql.AlterAction) bool {
 	for _, a := range as {
 		switch a.Kind {
 		case sql.AlterRename, sql.AlterSetSchema, sql.AlterOwner, sql.AlterAddIdentity, sql.AlterSetIdentity, sql.AlterDropIdentity,
-			sql.AlterSetOptions, sql.AlterResetOptions, sql.AlterOther:
+			sql.AlterOther:
 			return false
 		}
 	}
@@ -198,6 +201,14 @@ func (s *Session) comment(st *sql.Comment) error {
 	switch st.Kind {
 	case "database", "role":
 		return s.commentShared(snap, st, text)
+	case "constraint":
+		return s.commentConstraint(snap, st, text)
+	case "domain constraint":
+		return s.commentDomainConstraint(snap, st, text)
+	case "index":
+		if done, err := s.commentKeyIndex(snap, st, text); done || err != nil {
+			return err
+		}
 	}
 	if st.Kind == "column" || st.Kind == "schema" {
 		if st.Kind == "schema" {
@@ -207,6 +218,9 @@ func (s *Session) comment(st *sql.Comment) error {
 		}
 	} else {
 		o, err = s.dropTarget(snap, st.Kind, st.Name)
+		if pgerr.CodeOf(err) == pgerr.UndefinedTable || pgerr.CodeOf(err) == pgerr.UndefinedObject && st.Kind == "index" {
+			err = pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", st.Name.Name)
+		}
 	}
 	if err != nil {
 		return err

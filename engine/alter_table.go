@@ -112,6 +112,8 @@ func (a *alteration) action(x *sql.AlterAction) error {
 		return a.setNotNull(x)
 	case sql.AlterSetDefault, sql.AlterDropDefault:
 		return a.setDefault(x)
+	case sql.AlterPhysical, sql.AlterSetOptions, sql.AlterResetOptions:
+		return a.s.physicalTable(a.t, x)
 	}
 	return pgerr.Unsupported("this form of ALTER TABLE", "Create a new table and drop the old one.")
 }

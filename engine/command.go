@@ -67,6 +67,8 @@ func (s *Session) command(ctx context.Context, p *prepared) error {
 			tag = "ANALYZE"
 		}
 		p.command = tagged(tag, func(context.Context) error { return s.vacuum(st, strings.ToLower(tag)) })
+	case *sql.Reindex:
+		p.command = tagged("REINDEX", func(context.Context) error { return s.reindex(st) })
 	case *sql.Refresh:
 		p.command = tagged("REFRESH MATERIALIZED VIEW", func(context.Context) error { return s.refreshView(st) })
 	case *sql.Checkpoint:
@@ -141,10 +143,17 @@ const (
 // passed over with a warning.
 func (s *Session) vacuum(st *sql.Vacuum, verb string) error {
 	snap := s.snapshot()
-	for _, n := range st.Tables {
+	for i, n := range st.Tables {
 		o, err := s.resolve(snap, n)
 		if err != nil {
 			return err
+		}
+		if r, ok := o.(catalog.Relation); ok && i < len(st.Columns) {
+			for _, c := range st.Columns[i] {
+				if catalog.ColumnIndex(r.Cols(), c) < 0 {
+					return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c, n.Name)
+				}
+			}
 		}
 		if !snap.Owns(s.who.current, o) && !snap.Owns(s.who.current, snap.Database()) {
 			s.notice("WARNING", pgerr.New(pgerr.Warning, "skipping \"%s\" --- only table or database owner can %s it", n.Name, verb))

@@ -88,6 +88,8 @@ func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 		return "DROP " + strings.ToUpper(st.Kind), func(ctx context.Context, _ *planner.Planner) error { return s.drop(ctx, st) }, nil
 	case *sql.Alter:
 		return "ALTER " + strings.ToUpper(st.Kind), func(ctx context.Context, pl *planner.Planner) error { return s.alter(ctx, pl, st) }, nil
+	case *sql.Cluster:
+		return "CLUSTER", func(context.Context, *planner.Planner) error { return s.cluster(st) }, nil
 	case *sql.Comment:
 		return "COMMENT", func(context.Context, *planner.Planner) error { return s.comment(st) }, nil
 	case *sql.Truncate:

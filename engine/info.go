@@ -202,17 +202,26 @@ func (i info) IndexesSize(oid uint32) (n int64) {
 
 // Description implements expr.CatalogInfo.
 func (i info) Description(oid uint32, class string, column int) (string, bool) {
+	if class == "pg_constraint" {
+		text := catalog.ConstraintComment(i.snap, oid)
+		return text, text != ""
+	}
 	o := i.snap.ByOID(oid)
 	if o == nil {
-		return "", false
+		text := catalog.KeyComment(i.snap, oid)
+		return text, text != "" && class == "pg_class"
 	}
 	text := o.Header().Comment
 	if column > 0 {
 		r, ok := o.(catalog.Relation)
-		if !ok || column > len(r.Cols()) {
+		if !ok {
 			return "", false
 		}
-		text = r.Cols()[column-1].Comment
+		k := catalog.ColumnNumbered(r.Cols(), column)
+		if k < 0 {
+			return "", false
+		}
+		text = r.Cols()[k].Comment
 	}
 	of := "pg_class"
 	switch o.Kind() {
@@ -224,6 +233,8 @@ func (i info) Description(oid uint32, class string, column int) (string, bool) {
 		of = "pg_authid"
 	case catalog.KindType:
 		of = "pg_type"
+	case catalog.KindFunction:
+		of = "pg_proc"
 	}
 	return text, text != "" && (class == of || class == "" && o.Kind() != catalog.KindDatabase && o.Kind() != catalog.KindRole)
 }

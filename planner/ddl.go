@@ -57,14 +57,18 @@ func (p *Planner) BindCreateTable(s *sql.CreateTable) (*NewTable, error) {
 		for _, c := range cols {
 			t.Columns = append(t.Columns, catalog.Column{Name: c.Name, Type: c.Typ})
 		}
-		return &NewTable{Table: t}, nil
+		return &NewTable{Table: t}, tableStorage(t, s)
 	}
 	r := &relationBinder{b: b, name: h.Name, schema: h.Schema, def: &s.RelationDef}
 	if err := r.bind(s.Like...); err != nil {
 		return nil, err
 	}
 	t.Columns, t.PrimaryKey, t.Checks, t.Watermarks, t.ForeignKeys = r.columns, r.primary, r.checks, r.watermarks, r.foreign
-	t.Connector = connectorOf(s.Options, s.Format)
+	if fed(s) {
+		t.Connector = connectorOf(s.Options, s.Format)
+	} else if err := tableStorage(t, s); err != nil {
+		return nil, err
+	}
 	if t.AppendOnly && t.PrimaryKey != nil {
 		return nil, pgerr.New(pgerr.InvalidTableDefinition, "an append-only table cannot have a primary key").At(b.at(s))
 	}
@@ -80,6 +84,18 @@ func (p *Planner) BindCreateTable(s *sql.CreateTable) (*NewTable, error) {
 		t.FromSource = src.OID
 	}
 	return &NewTable{Table: t, Sequences: r.sequences, Indexes: r.indexes}, nil
+}
+
+// fed reports whether the options of a table are those of a connector.
+func fed(s *sql.CreateTable) bool {
+	return s.Format != nil || slices.ContainsFunc(s.Options, func(o sql.Option) bool { return o.Name == "connector" })
+}
+
+// tableStorage takes the options of a table for storage parameters.
+func tableStorage(t *catalog.Table, s *sql.CreateTable) (err error) {
+	t.Unlogged = s.Unlogged
+	t.Options, err = SetStorage(TableStorage, nil, s.Options)
+	return err
 }
 
 // BindCreateSource makes the catalog object of CREATE SOURCE.

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
@@ -156,7 +155,7 @@ func (p *Planner) BindCreateIndex(s *sql.CreateIndex) (*catalog.Index, error) {
 	if v, ok := rel.(*catalog.MatView); ok && ix.Unique && !v.Distinct(ix.Columns()) {
 		return nil, b.unsupported(s, "a unique index on columns by which the query of a materialized view may give several rows", "Create an index that is not unique.")
 	}
-	if ix.Options, err = b.indexOptions(s); err != nil {
+	if ix.Options, err = SetStorage(IndexStorage, nil, s.Options); err != nil {
 		return nil, err
 	}
 	if ix.Name == "" {
@@ -260,19 +259,4 @@ func orderable(t types.T) *pgerr.Error {
 			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
 	}
 	return nil
-}
-
-// indexOptions checks the storage parameters of an index, which have no effect.
-func (b *binder) indexOptions(s *sql.CreateIndex) ([]catalog.Option, error) {
-	for _, o := range s.Options {
-		switch o.Name {
-		case "fillfactor", "deduplicate_items":
-		default:
-			if space, _, dotted := strings.Cut(o.Name, "."); dotted {
-				return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter namespace \"%s\"", space)
-			}
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter \"%s\"", o.Name)
-		}
-	}
-	return options(s.Options), nil
 }

@@ -361,6 +361,7 @@ const (
 	AlterSetIdentity                         // ALTER COLUMN Column with Sequence
 	AlterDropIdentity                        // ALTER COLUMN Column DROP IDENTITY
 	AlterResume                              // RESUME
+	AlterPhysical                            // What, of which no result depends
 	AlterOther                               // a tail of our own, as text in Text
 )
 
@@ -381,6 +382,10 @@ type AlterAction struct {
 	IfNotExists bool // ADD COLUMN IF NOT EXISTS
 	Cascade     bool
 	Text        string
+	// What is a word for an AlterPhysical: statistics, storage, compression, set or
+	// reset (of column options), cluster, logged, unlogged, identity. NewName is the
+	// value, Column may be the number of an index's column.
+	What string
 }
 
 // Alter is ALTER Kind Name actions; Kind as in Drop. Target has the argument types of

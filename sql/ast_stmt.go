@@ -315,6 +315,23 @@ type Vacuum struct {
 	Analyze bool // the statement was ANALYZE
 	Options []Option
 	Tables  []Name
+	// Columns are those named of each table.
+	Columns [][]string
+}
+
+// Reindex is REINDEX; Kind is "index", "table", "schema", "database" or "system".
+type Reindex struct {
+	At
+	Kind         string
+	Name         Name
+	Concurrently bool
+}
+
+// Cluster is CLUSTER [table [USING index]].
+type Cluster struct {
+	At
+	Table *Name
+	Index string
 }
 
 // SetConstraints is SET CONSTRAINTS; no names: ALL.
@@ -385,6 +402,8 @@ func (*Listen) stmtNode()         {}
 func (*Unlisten) stmtNode()       {}
 func (*Notify) stmtNode()         {}
 func (*Vacuum) stmtNode()         {}
+func (*Reindex) stmtNode()        {}
+func (*Cluster) stmtNode()        {}
 func (*LockTable) stmtNode()      {}
 func (*SetConstraints) stmtNode() {}
 func (*Checkpoint) stmtNode()     {}

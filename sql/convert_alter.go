@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"strconv"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
@@ -90,8 +91,52 @@ func (c *converter) alterAction(k *pg.AlterTableCmd, a At) AlterAction {
 		act.Kind, act.IfExists = AlterDropIdentity, k.MissingOk
 	case pg.AlterTableType_AT_ChangeOwner:
 		act.Kind, act.Role = AlterOwner, c.optionalRole(k.Newowner)
+	case pg.AlterTableType_AT_EnableRowSecurity, pg.AlterTableType_AT_ForceRowSecurity:
+		c.unsupported(a, "row-level security", "Give roles views of the rows that they may see.")
+	case pg.AlterTableType_AT_DisableRowSecurity, pg.AlterTableType_AT_NoForceRowSecurity, pg.AlterTableType_AT_DropOids,
+		pg.AlterTableType_AT_EnableTrigUser, pg.AlterTableType_AT_DisableTrigUser:
+		act.Kind, act.What = AlterPhysical, "nothing"
+	case pg.AlterTableType_AT_SetStatistics, pg.AlterTableType_AT_SetStorage, pg.AlterTableType_AT_SetCompression, pg.AlterTableType_AT_SetOptions,
+		pg.AlterTableType_AT_ResetOptions, pg.AlterTableType_AT_ClusterOn, pg.AlterTableType_AT_DropCluster, pg.AlterTableType_AT_SetLogged,
+		pg.AlterTableType_AT_SetUnLogged, pg.AlterTableType_AT_ReplicaIdentity:
+		c.physicalAction(&act, k)
 	default:
 		c.unsupported(a, "this action of ALTER TABLE", "Create a new table, INSERT the rows into it and drop the old one.")
 	}
 	return act
+}
+
+// physicalAction converts an action about how rows are stored.
+func (c *converter) physicalAction(act *AlterAction, k *pg.AlterTableCmd) {
+	act.Kind, act.NewName = AlterPhysical, k.Def.GetString_().GetSval()
+	if k.Num > 0 {
+		act.Column = strconv.Itoa(int(k.Num))
+	}
+	switch k.Subtype {
+	case pg.AlterTableType_AT_SetStatistics:
+		act.What, act.NewName = "statistics", "-1"
+		if n := k.Def.GetInteger(); n != nil {
+			act.NewName = strconv.Itoa(int(n.Ival))
+		}
+	case pg.AlterTableType_AT_SetStorage:
+		act.What = "storage"
+	case pg.AlterTableType_AT_SetCompression:
+		act.What = "compression"
+	case pg.AlterTableType_AT_SetOptions:
+		act.What, act.Options = "set", c.options(k.Def.GetList().GetItems())
+	case pg.AlterTableType_AT_ResetOptions:
+		act.What, act.Options = "reset", c.options(k.Def.GetList().GetItems())
+	case pg.AlterTableType_AT_ClusterOn:
+		act.What, act.NewName, act.Column = "cluster", k.Name, ""
+	case pg.AlterTableType_AT_DropCluster:
+		act.What = "cluster"
+	case pg.AlterTableType_AT_SetLogged:
+		act.What = "logged"
+	case pg.AlterTableType_AT_SetUnLogged:
+		act.What = "unlogged"
+	case pg.AlterTableType_AT_ReplicaIdentity:
+		r := k.Def.GetReplicaIdentityStmt()
+		act.What, act.NewName = "identity", r.GetName()
+		act.Text = map[string]string{"d": "DEFAULT", "f": "FULL", "n": "NOTHING", "i": "USING INDEX"}[r.GetIdentityType()]
+	}
 }

@@ -84,6 +84,16 @@ func (c *converter) utility(n *pg.Node, a At) Stmt {
 		out := &Vacuum{At: a, Analyze: !v.VacuumStmt.IsVacuumcmd, Options: c.options(v.VacuumStmt.Options)}
 		for _, r := range v.VacuumStmt.Rels {
 			out.Tables = append(out.Tables, c.rangeName(r.GetVacuumRelation().GetRelation()))
+			out.Columns = append(out.Columns, nodeStrings(r.GetVacuumRelation().GetVaCols()))
+		}
+		return out
+	case *pg.Node_ReindexStmt:
+		return c.reindex(v.ReindexStmt, a)
+	case *pg.Node_ClusterStmt:
+		out := &Cluster{At: a, Index: v.ClusterStmt.Indexname}
+		if r := v.ClusterStmt.Relation; r != nil {
+			n := c.rangeName(r)
+			out.Table = &n
 		}
 		return out
 	case *pg.Node_LockStmt:
@@ -149,8 +159,6 @@ var statementHints = [][2]string{
 	{"IMPORT FOREIGN SCHEMA", "Use CREATE SOURCE for each topic."},
 	{"USER MAPPING", "Use CREATE SECRET, and name the secret in the options."},
 	{"STATISTICS", "Joins are ordered by the sizes of relations; there are no statistics to make."},
-	{"CLUSTER", "The rows of a table are stored in the order of its primary key."},
-	{"REINDEX", "Indexes need no upkeep. Drop a failed one and create it again."},
 	{"LOAD", "There are no libraries to load."},
 	{"ALTER SYSTEM", "Start the server with the flag or setting."},
 	{"CONVERSION", "Text is UTF8."},
@@ -188,8 +196,6 @@ var statementNames = map[string]string{
 	"CreateForeignTableStmt":  "CREATE FOREIGN TABLE",
 	"CreatePolicyStmt":        "CREATE POLICY",
 	"CreateStatsStmt":         "CREATE STATISTICS",
-	"ClusterStmt":             "CLUSTER",
-	"ReindexStmt":             "REINDEX",
 	"CallStmt":                "CALL",
 	"LoadStmt":                "LOAD",
 }
@@ -415,6 +421,11 @@ func (c *converter) copyStmt(s *pg.CopyStmt, a At) Stmt {
 
 func (c *converter) comment(s *pg.CommentStmt, a At) Stmt {
 	out := &Comment{At: a, Kind: objectKind(s.Objtype), Text: s.Comment, Null: s.Comment == ""}
+	if s.Objtype == pg.ObjectType_OBJECT_DOMCONSTRAINT {
+		parts := s.Object.GetList().GetItems()
+		out.Kind, out.Name, out.Column = "domain constraint", c.objectName(parts[0]), parts[1].GetString_().GetSval()
+		return out
+	}
 	if !namedKinds[out.Kind] {
 		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind), "Tables, columns, views, indexes, sources, sinks, schemas, types and sequences have comments.")
 	}
@@ -429,5 +440,22 @@ func (c *converter) comment(s *pg.CommentStmt, a At) Stmt {
 		return out
 	}
 	out.Name = c.objectName(s.Object)
+	return out
+}
+
+var reindexKinds = map[pg.ReindexObjectType]string{
+	pg.ReindexObjectType_REINDEX_OBJECT_INDEX: "index", pg.ReindexObjectType_REINDEX_OBJECT_TABLE: "table",
+	pg.ReindexObjectType_REINDEX_OBJECT_SCHEMA: "schema", pg.ReindexObjectType_REINDEX_OBJECT_DATABASE: "database",
+	pg.ReindexObjectType_REINDEX_OBJECT_SYSTEM: "system",
+}
+
+func (c *converter) reindex(s *pg.ReindexStmt, a At) Stmt {
+	out := &Reindex{At: a, Kind: reindexKinds[s.Kind], Name: Name{Name: s.Name}}
+	if s.Relation != nil {
+		out.Name = c.rangeName(s.Relation)
+	}
+	for _, o := range c.options(s.Params) {
+		out.Concurrently = out.Concurrently || o.Name == "concurrently" && o.Value != "false" && o.Value != "off"
+	}
 	return out
 }

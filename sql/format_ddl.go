@@ -448,7 +448,34 @@ func (f *formatter) alterAction(a *AlterAction) {
 		}
 	case AlterDropIdentity:
 		f.w("ALTER COLUMN ", col, " DROP IDENTITY", not(a.IfExists, "", " IF EXISTS"))
+	case AlterPhysical:
+		f.physicalAction(a)
 	case AlterOther:
 		f.w(a.Text)
+	}
+}
+
+func (f *formatter) physicalAction(a *AlterAction) {
+	col := "ALTER COLUMN " + QuoteIdent(a.Column) + " "
+	if n := strings.TrimLeft(a.Column, "0123456789"); n == "" {
+		col = "ALTER COLUMN " + a.Column + " "
+	}
+	switch a.What {
+	case "statistics":
+		f.w(col, "SET STATISTICS ", a.NewName)
+	case "storage", "compression":
+		f.w(col, "SET ", strings.ToUpper(a.What), " ", QuoteIdent(a.NewName))
+	case "set", "reset":
+		f.w(col, strings.ToUpper(a.What), " ")
+		f.options(a.Options, " = ")
+	case "cluster":
+		f.w(not(a.NewName == "", "CLUSTER ON "+QuoteIdent(a.NewName), "SET WITHOUT CLUSTER"))
+	case "logged", "unlogged":
+		f.w("SET ", strings.ToUpper(a.What))
+	case "identity":
+		f.w("REPLICA IDENTITY ", a.Text)
+		f.wIf(a.NewName != "", " "+QuoteIdent(a.NewName))
+	default:
+		f.w("NO FORCE ROW LEVEL SECURITY")
 	}
 }

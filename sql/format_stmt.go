@@ -346,7 +346,20 @@ func (f *formatter) admin(s Stmt) {
 			f.options(v.Options, " ")
 			f.w(" ")
 		}
-		f.names(v.Tables)
+		for i, n := range v.Tables {
+			f.w(not(i > 0, "", ", "), QuoteName(n))
+			if i < len(v.Columns) {
+				f.identList(v.Columns[i])
+			}
+		}
+	case *Reindex:
+		f.w("REINDEX ", strings.ToUpper(v.Kind), " ", not(v.Concurrently, "", "CONCURRENTLY "), QuoteName(v.Name))
+	case *Cluster:
+		f.w("CLUSTER")
+		if v.Table != nil {
+			f.w(" ", QuoteName(*v.Table))
+			f.wIf(v.Index != "", " USING "+QuoteIdent(v.Index))
+		}
 	case *SetConstraints:
 		f.w("SET CONSTRAINTS ")
 		f.wIf(len(v.Names) == 0, "ALL")
