@@ -65,27 +65,15 @@ func (s *Session) commentDomainConstraint(snap *catalog.Snapshot, st *sql.Commen
 // commentKeyIndex is COMMENT ON INDEX of the key that a table's rows are stored by,
 // which is no object of its own; false: the name is not one of these.
 func (s *Session) commentKeyIndex(snap *catalog.Snapshot, st *sql.Comment, text string) (bool, error) {
-	path := s.expr.SearchPath
-	if st.Name.Schema != "" {
-		path = []string{st.Name.Schema}
+	t := s.keyIndexTable(snap, st.Name)
+	if t == nil {
+		return false, nil
 	}
-	for _, schema := range path {
-		oid, _, _, ok := catalog.KeyIndex(snap, 0, schema, st.Name.Name)
-		if !ok {
-			continue
-		}
-		for _, t := range catalog.All[*catalog.Table](snap) {
-			if t.PrimaryKey == nil || t.PrimaryKey.OID != oid {
-				continue
-			}
-			if err := s.mustOwn(t); err != nil {
-				return true, forbidden("must be owner of index %s", st.Name.Name)
-			}
-			n := catalog.Clone(t).(*catalog.Table)
-			k := *t.PrimaryKey
-			k.IndexComment, n.PrimaryKey = text, &k
-			return true, s.changeCatalog(catalog.Change{Replace: n})
-		}
+	if err := s.mustOwn(t); err != nil {
+		return true, forbidden("must be owner of index %s", st.Name.Name)
 	}
-	return false, nil
+	n := catalog.Clone(t).(*catalog.Table)
+	k := *t.PrimaryKey
+	k.IndexComment, n.PrimaryKey = text, &k
+	return true, s.changeCatalog(catalog.Change{Replace: n})
 }

@@ -251,7 +251,10 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 	if len(q.With) > 0 {
 		return pgerr.Unsupported("a data-modifying statement in WITH of CREATE TABLE AS", "Create the table and INSERT into it.")
 	}
-	t := &catalog.Table{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}, Definition: src.Text}
+	t := &catalog.Table{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}, Definition: src.Text, Unlogged: st.Unlogged}
+	if t.Options, err = planner.SetStorage(planner.TableStorage, nil, st.Options); err != nil {
+		return err
+	}
 	for i, c := range q.Columns {
 		n := c.Name
 		if i < len(st.ColumnNames) {

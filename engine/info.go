@@ -209,7 +209,7 @@ func (i info) Description(oid uint32, class string, column int) (string, bool) {
 	o := i.snap.ByOID(oid)
 	if o == nil {
 		text := catalog.KeyComment(i.snap, oid)
-		return text, text != "" && class == "pg_class"
+		return text, text != "" && (class == "pg_class" || class == "")
 	}
 	text := o.Header().Comment
 	if column > 0 {

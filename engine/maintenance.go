@@ -36,8 +36,8 @@ func (s *Session) reindex(st *sql.Reindex) error {
 	}
 	o, err := s.resolve(snap, st.Name)
 	if err != nil {
-		if _, _, _, key := catalog.KeyIndex(snap, 0, firstSchema(st.Name, s.expr.SearchPath), st.Name.Name); key && st.Kind == "index" {
-			return nil
+		if t := s.keyIndexTable(snap, st.Name); t != nil && st.Kind == "index" {
+			return s.mustOwn(t)
 		}
 		return err
 	}
@@ -60,12 +60,25 @@ func (s *Session) reindex(st *sql.Reindex) error {
 	return nil
 }
 
-// firstSchema is where a name is looked for first.
-func firstSchema(n sql.Name, path []string) string {
-	if n.Schema != "" || len(path) == 0 {
-		return n.Schema
+// keyIndexTable returns the table whose rows are stored by the key that a name means,
+// whose index is no object of its own; nil: none.
+func (s *Session) keyIndexTable(snap *catalog.Snapshot, n sql.Name) *catalog.Table {
+	path := s.expr.SearchPath
+	if n.Schema != "" {
+		path = []string{n.Schema}
 	}
-	return path[0]
+	for _, schema := range path {
+		oid, _, _, ok := catalog.KeyIndex(snap, 0, schema, n.Name)
+		if !ok {
+			continue
+		}
+		for _, t := range catalog.All[*catalog.Table](snap) {
+			if t.PrimaryKey != nil && t.PrimaryKey.OID == oid {
+				return t
+			}
+		}
+	}
+	return nil
 }
 
 // cluster is CLUSTER: rows are stored in the order of their key, and it is only kept
