@@ -46,6 +46,9 @@ func (a *alteration) addColumn(x *sql.AlterAction) error {
 		return err
 	}
 	i := len(a.t.Columns) - 1
+	if err := a.notWithin(a.t.Columns[i].Type); err != nil {
+		return err
+	}
 	a.t.LastColumn++
 	a.t.Columns[i].Number = a.t.LastColumn
 	a.src = append(a.src, columnSource{old: -1, fill: true})
@@ -262,6 +265,9 @@ func (a *alteration) columnType(x *sql.AlterAction) error {
 	}
 	c := &a.t.Columns[i]
 	to, e, err := a.pl.ColumnType(a.old, a.t, i, x)
+	if err == nil {
+		err = a.notWithin(to)
+	}
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,12 @@ func alterPass(k sql.AlterKind) int {
 
 func (a *alteration) action(x *sql.AlterAction) error {
 	switch x.Kind {
+	case sql.AlterAddColumn, sql.AlterDropColumn, sql.AlterColumnType, sql.AlterRenameColumn:
+		if err := a.rowTypeFree(x.Kind); err != nil {
+			return err
+		}
+	}
+	switch x.Kind {
 	case sql.AlterAddConstraint:
 		return a.addConstraint(x.Constraint)
 	case sql.AlterDropConstraint:
@@ -140,7 +146,10 @@ func (a *alteration) setDefault(x *sql.AlterAction) error {
 	}
 	c.Default = ""
 	if x.Kind == sql.AlterSetDefault {
-		c.Default, err = a.pl.BindDefault(*c, x.Expr)
+		if c.Default, err = a.pl.BindDefault(*c, x.Expr); err != nil {
+			e := *pgerr.From(err) // PostgreSQL tells no place
+			e.Pos, err = 0, &e
+		}
 	}
 	return err
 }

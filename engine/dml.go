@@ -258,21 +258,27 @@ func (m *modify) check(c *vec.Chunk) error {
 	if err := checkNotNull(m.d.Table, m.d.NotNull, c); err != nil {
 		return err
 	}
+	first := c.Rows // that breaks a check
+	var broken error
 	for n, e := range m.d.Checks {
 		v, err := m.eval(e, c)
 		if err != nil {
 			return err
 		}
 		ok := v.(*vec.Col[bool])
-		for i := range c.Rows {
+		for i := range first {
 			if !ok.IsNull(i) && !ok.Vals[i] {
-				name := m.d.Table.Checks[n].Name
+				name := m.d.CheckNames[n]
 				e := pgerr.New(pgerr.CheckViolation, "new row for relation \"%s\" violates check constraint \"%s\"", m.d.Table.Name, name).
 					WithDetail("Failing row contains %s.", jobs.RowText(c, i))
 				e.Schema, e.Table, e.Constraint = m.d.Table.Schema, m.d.Table.Name, name
-				return e
+				first, broken = i, e
+				break
 			}
 		}
+	}
+	if broken != nil {
+		return broken
 	}
 	return m.checkIndexes(c)
 }

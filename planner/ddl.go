@@ -288,6 +288,7 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 		return b.errAt(c, pgerr.SyntaxError, "column \"%s\" has no type", c.Name)
 	}
 	t, err := r.serial(c)
+	serial := t.ID != types.Invalid
 	if err == nil && t.ID == types.Invalid {
 		t, err = b.typeName(c.Type)
 	} else if err == nil {
@@ -296,7 +297,13 @@ func (r *relationBinder) column(c *sql.ColumnDef) error {
 	if err != nil {
 		return err
 	}
+	if k := c.Clash; k != nil {
+		return b.errAt(k, pgerr.SyntaxError, "%s for column \"%s\" of table \"%s\"", k.What, c.Name, r.name)
+	}
 	if c.Identity != "" {
+		if serial {
+			return pgerr.New(pgerr.SyntaxError, "both default and identity specified for column \"%s\" of table \"%s\"", c.Name, r.name)
+		}
 		if err := r.identity(c, t); err != nil {
 			return err
 		}
@@ -363,7 +370,7 @@ func (r *relationBinder) include(in sql.Include) error {
 func (r *relationBinder) expr(e sql.Expr, clause string, want types.T) (expr.Expr, error) {
 	t := &catalog.Table{Head: catalog.Head{Name: r.name}, Columns: r.columns}
 	sc := &scope{items: []*rangeItem{tableItem(t, r.name, 0)}}
-	x, err := r.b.expr(&exprContext{sc: sc, clause: clause, noSub: strings.ToLower(clause)}, e)
+	x, err := r.b.expr(&exprContext{sc: sc, clause: clause, noSub: strings.ToLower(strings.TrimSuffix(clause, "s"))}, e)
 	if err != nil {
 		return nil, err
 	}
@@ -413,12 +420,12 @@ func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
 		usedCols(x, used)
 		for k := range used {
 			if r.columns[k].Generated != "" || k == i {
-				return pgerr.New(pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", r.columns[k].Name).
+				return b.errAt(named(c.Generated, r.columns[k].Name), pgerr.InvalidObjectDefinition, "cannot use generated column \"%s\" in column generation expression", r.columns[k].Name).(*pgerr.Error).
 					WithDetail("A generated column cannot reference another generated column.")
 			}
 		}
 		if !immutable(x) {
-			return pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable").At(b.at(c.Generated))
+			return pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
 		}
 		col.Generated = sql.FormatExpr(c.Generated)
 	}
@@ -439,6 +446,26 @@ func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
 		}
 	}
 	return nil
+}
+
+// named finds where an expression names a column; the expression itself if nowhere.
+func named(e sql.Expr, column string) sql.Node {
+	var find func(n sql.Node) sql.Node
+	find = func(n sql.Node) sql.Node {
+		if ref, ok := n.(*sql.ColumnRef); ok && len(ref.Parts) > 0 && ref.Parts[len(ref.Parts)-1] == column {
+			return ref
+		}
+		for _, c := range sql.Children(n) {
+			if at := find(c); at != nil {
+				return at
+			}
+		}
+		return nil
+	}
+	if at := find(e); at != nil {
+		return at
+	}
+	return e
 }
 
 // immutable: the same arguments give the same value for ever.
@@ -502,6 +529,9 @@ func (r *relationBinder) keyColumns(c *sql.Constraint) (cols []int, err error) {
 	b := r.b
 	for _, n := range c.Columns {
 		i := catalog.ColumnIndex(r.columns, n)
+		if i < 0 && r.altered != nil && c.Kind == sql.ConPrimaryKey {
+			return nil, pgerr.New(pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", n, r.name)
+		}
 		if i < 0 {
 			return nil, b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" named in key does not exist", n)
 		}

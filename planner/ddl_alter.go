@@ -22,11 +22,21 @@ func (p *Planner) altering(t *catalog.Table, indexes []*catalog.Index) *relation
 func (p *Planner) BindConstraint(t *catalog.Table, indexes []*catalog.Index, c *sql.Constraint) ([]*catalog.Index, error) {
 	r := p.altering(t, indexes)
 	if err := r.constraint(c); err != nil {
-		return nil, err
+		return nil, unplaced(err)
 	}
 	r.nameIndexes()
 	t.Columns, t.Checks, t.ForeignKeys = r.columns, r.checks, r.foreign
 	return r.indexes[len(indexes):], nil
+}
+
+// unplaced is an error without its position, as PostgreSQL gives what is wrong with a
+// part of ALTER TABLE, but for a column that is named twice.
+func unplaced(err error) error {
+	e := *pgerr.From(err)
+	if e.Code != pgerr.DuplicateColumn {
+		e.Pos = 0
+	}
+	return &e
 }
 
 // BindCheck binds a check over the row of its table.
@@ -47,7 +57,7 @@ func (p *Planner) AddColumn(t *catalog.Table, indexes []*catalog.Index, def *sql
 		return nil, nil, pgerr.New(pgerr.TooManyColumns, "tables can have at most 1600 columns")
 	}
 	if err := r.columnConstraints(&d); err != nil {
-		return nil, nil, err
+		return nil, nil, unplaced(err)
 	}
 	r.nameIndexes()
 	if err := r.columnForeignKeys(&d); err != nil {
@@ -64,7 +74,7 @@ func (p *Planner) ColumnType(was, t *catalog.Table, i int, a *sql.AlterAction) (
 	c := t.Columns[i]
 	to, err := b.typeName(a.Type)
 	if err != nil {
-		return to, nil, err
+		return to, nil, unplaced(err)
 	}
 	if err := CheckColumn(c.Name, to); err != nil {
 		return to, nil, err

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -39,7 +40,8 @@ type Mutation struct {
 	NotNull []int
 	// Checks are the table's checks in their order, over the new row; a row for
 	// which one is false is 23514.
-	Checks []expr.Expr
+	Checks     []expr.Expr
+	CheckNames []string // of Checks, which are in the order of these
 	// Indexes are those of the table that compute something of the new row, which a
 	// row for which they fail must not be stored.
 	Indexes  []*IndexShape
@@ -200,12 +202,14 @@ func (b *binder) constrain(m *Mutation) (*Mutation, error) {
 	if m.Kind == MutDelete {
 		m.NotNull = nil
 	} else {
-		for _, c := range m.Table.Checks {
+		checks := slices.Clone(m.Table.Checks)
+		slices.SortFunc(checks, func(x, y catalog.Check) int { return cmp.Compare(x.Name, y.Name) })
+		for _, c := range checks {
 			e, err := b.storedExpr(c.Expr, m.Table, types.TBool)
 			if err != nil {
 				return nil, err
 			}
-			m.Checks = append(m.Checks, e)
+			m.Checks, m.CheckNames = append(m.Checks, e), append(m.CheckNames, c.Name)
 		}
 		for _, ix := range b.p.Cat.Indexes(m.Table.OID) {
 			if ix.Columns() != nil && ix.Where == "" {

@@ -239,7 +239,7 @@ func (b *binder) onConflict(s *sql.OnConflict, t *catalog.Table, name string, at
 			need.column(NeedUpdate, catalog.ColumnIndex(t.Columns, c))
 		}
 	}
-	sc := &scope{items: []*rangeItem{guarded(tableItem(t, name, 0), need), excluded}}
+	sc := &scope{items: []*rangeItem{guarded(tableItem(t, name, 0), need), guarded(excluded, need)}}
 	set, err := b.setClauses(s.Update, t, 0, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
 	if err != nil {
 		return nil, err

@@ -209,15 +209,8 @@ func (r *relationBinder) serial(c *sql.ColumnDef) (types.T, error) {
 
 // identity makes the sequence of an identity column.
 func (r *relationBinder) identity(c *sql.ColumnDef, t types.T) error {
-	switch {
-	case r.source:
+	if r.source {
 		return r.b.unsupported(c, "an identity column of a source", "Give the type of the values in the records.")
-	case c.Default != nil:
-		return r.b.errAt(c, pgerr.SyntaxError, "both default and identity specified for column \"%s\" of table \"%s\"", c.Name, r.name)
-	case c.Generated != nil:
-		return r.b.errAt(c, pgerr.SyntaxError, "both identity and generation expression specified for column \"%s\" of table \"%s\"", c.Name, r.name)
-	case c.Null:
-		return r.b.errAt(c, pgerr.SyntaxError, "conflicting NULL/NOT NULL declarations for column \"%s\" of table \"%s\"", c.Name, r.name)
 	}
 	q, err := r.b.p.IdentitySequence(c.Name, t, c.Sequence)
 	r.sequences = append(r.sequences, q)

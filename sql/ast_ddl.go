@@ -23,6 +23,13 @@ type Option struct {
 	Value string
 }
 
+// ColumnClash is what is wrong with the constraints of a column: What, before "for
+// column", at the place of the constraint that makes it so.
+type ColumnClash struct {
+	At
+	What string
+}
+
 // ColumnDef is a column of CREATE TABLE, CREATE SOURCE or a column definition
 // list. Type is nil only where the statement allows it (CREATE SINK's list).
 type ColumnDef struct {
@@ -33,6 +40,7 @@ type ColumnDef struct {
 	Collation  *Name
 	NotNull    bool
 	Null       bool         // NULL was written
+	Clash      *ColumnClash // two constraints that exclude one another
 	Keys       []Constraint // PRIMARY KEY and UNIQUE, without columns
 	Default    Expr
 	Generated  Expr             // GENERATED ALWAYS AS (expr) STORED, or AS expr

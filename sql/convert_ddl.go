@@ -116,6 +116,9 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 	var attrs constraintAttrs
 	for _, n := range d.Constraints {
 		k := n.GetConstraint()
+		if what := out.clash(k.Contype); what != "" && out.Clash == nil {
+			out.Clash = &ColumnClash{c.at(k.Location), what}
+		}
 		switch k.Contype {
 		case pg.ConstrType_CONSTR_NULL:
 			out.Null = true
@@ -143,6 +146,52 @@ func (c *converter) columnDef(d *pg.ColumnDef) ColumnDef {
 		}
 	}
 	return out
+}
+
+// clash tells what is wrong with a constraint after those that the column has by now;
+// empty: nothing.
+func (d *ColumnDef) clash(k pg.ConstrType) string {
+	nulls := "conflicting NULL/NOT NULL declarations"
+	switch k {
+	case pg.ConstrType_CONSTR_NULL:
+		if d.NotNull || d.Identity != "" {
+			return nulls
+		}
+	case pg.ConstrType_CONSTR_NOTNULL:
+		if d.Null {
+			return nulls
+		}
+	case pg.ConstrType_CONSTR_DEFAULT:
+		switch {
+		case d.Default != nil:
+			return "multiple default values specified"
+		case d.Identity != "":
+			return "both default and identity specified"
+		case d.Generated != nil:
+			return "both default and generation expression specified"
+		}
+	case pg.ConstrType_CONSTR_IDENTITY:
+		switch {
+		case d.Identity != "":
+			return "multiple identity specifications"
+		case d.Null:
+			return nulls
+		case d.Default != nil:
+			return "both default and identity specified"
+		case d.Generated != nil:
+			return "both identity and generation expression specified"
+		}
+	case pg.ConstrType_CONSTR_GENERATED:
+		switch {
+		case d.Generated != nil:
+			return "multiple generation clauses specified"
+		case d.Default != nil:
+			return "both default and generation expression specified"
+		case d.Identity != "":
+			return "both identity and generation expression specified"
+		}
+	}
+	return ""
 }
 
 // constraintAttrs are what follows a constraint of a column.
