@@ -203,6 +203,9 @@ func (a *alteration) addConstraint(c *sql.Constraint) error {
 		return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for relation \"%s\" already exists", c.Name, a.t.Name)
 	}
 	nullable := a.nullable()
+	if c.Index != "" {
+		return a.useIndex(c, nullable)
+	}
 	checks, keys := len(a.t.Checks), len(a.t.ForeignKeys)
 	made, err := a.pl.BindConstraint(a.t, a.existing(), c)
 	if err != nil {
@@ -220,6 +223,28 @@ func (a *alteration) addConstraint(c *sql.Constraint) error {
 		}
 	}
 	a.noteForeign(keys)
+	return nil
+}
+
+// useIndex is ADD CONSTRAINT USING INDEX; nullable are the columns that may hold NULL.
+func (a *alteration) useIndex(c *sql.Constraint, nullable []int) error {
+	snap := a.s.snapshot()
+	ix, err := a.pl.ConstraintOfIndex(a.t, a.existing(), snap.Get(a.t.Schema, c.Index), c)
+	if err != nil {
+		return err
+	}
+	if ix.Name != c.Index {
+		if snap.Get(a.t.Schema, ix.Name) != nil {
+			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", ix.Name)
+		}
+		a.s.notice("NOTICE", pgerr.New(pgerr.SuccessfulCompletion, "ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"%s\" to \"%s\"", c.Index, ix.Name))
+	}
+	a.changed[ix.OID] = ix
+	for _, i := range nullable {
+		if a.t.Columns[i].NotNull {
+			a.notNull = append(a.notNull, i)
+		}
+	}
 	return nil
 }
 

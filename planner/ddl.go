@@ -502,6 +502,9 @@ func (r *relationBinder) constraint(c *sql.Constraint) error {
 		r.checks = append(r.checks, catalog.Check{Name: name, Expr: sql.FormatExpr(c.Check), NotValid: c.NotValid})
 		return nil
 	}
+	if c.Index != "" {
+		return b.errAt(c, pgerr.FeatureNotSupported, "cannot use an existing index in CREATE TABLE")
+	}
 	cols, err := r.keyColumns(c)
 	if err != nil {
 		return err

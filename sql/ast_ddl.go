@@ -87,6 +87,7 @@ type Constraint struct {
 	NullsNotDistinct   bool
 	Include            []string // of a key: columns that its index holds besides
 	NotValid           bool     // existing rows are not to be checked
+	Index              string   // of a key: USING INDEX, instead of Columns
 }
 
 // IsPrimaryKey reports whether the column is by itself the primary key.

@@ -260,9 +260,7 @@ func (c *converter) constraint(k *pg.Constraint) Constraint {
 	default:
 		c.unsupported(out.At, "an EXCLUDE constraint", "Use UNIQUE.")
 	}
-	if k.Indexname != "" {
-		c.unsupported(out.At, "a constraint USING INDEX", "Name the columns.")
-	}
+	out.Index = k.Indexname
 	return out
 }
 

@@ -250,6 +250,7 @@ func (f *formatter) constraint(c *Constraint) {
 	case ConPrimaryKey, ConUnique:
 		f.w(not(c.Kind == ConUnique, "PRIMARY KEY", "UNIQUE"), not(c.NullsNotDistinct, "", " NULLS NOT DISTINCT"))
 		f.identList(c.Columns)
+		f.wIf(c.Index != "", " USING INDEX "+QuoteIdent(c.Index))
 		if len(c.Include) > 0 {
 			f.w(" INCLUDE")
 			f.identList(c.Include)

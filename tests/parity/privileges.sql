@@ -345,14 +345,6 @@ GRANT SELECT ON mine TO low
 SELECT * FROM mine
 DROP VIEW mine_v
 RESET SESSION AUTHORIZATION
-DROP ROLE low
-DROP ROLE mid
-REASSIGN OWNED BY low TO mid
-DROP OWNED BY mid
-DROP OWNED BY low
-DROP OWNED BY grp
-DROP ROLE low, mid, grp, super2
-SELECT count(*) FROM pg_roles WHERE rolname IN ('low', 'mid', 'grp', 'super2')
 RESET SESSION AUTHORIZATION
 CREATE TABLE up (k int PRIMARY KEY, v int, w int)
 GRANT INSERT, SELECT (k), UPDATE (v, w) ON up TO low
@@ -363,3 +355,11 @@ INSERT INTO up VALUES (1, 2, 3) ON CONFLICT (k) DO UPDATE SET v = excluded.w
 INSERT INTO up VALUES (1, 2, 3) ON CONFLICT (k) DO UPDATE SET v = 3 WHERE excluded.w > 2
 RESET SESSION AUTHORIZATION
 DROP TABLE up
+DROP ROLE low
+DROP ROLE mid
+REASSIGN OWNED BY low TO mid
+DROP OWNED BY mid
+DROP OWNED BY low
+DROP OWNED BY grp
+DROP ROLE low, mid, grp, super2
+SELECT count(*) FROM pg_roles WHERE rolname IN ('low', 'mid', 'grp', 'super2')
