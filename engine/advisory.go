@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 )
@@ -214,13 +215,13 @@ func (u advisoryUse) Take(k expr.AdvisoryKey, m expr.AdvisoryMode, wait bool) (b
 	s, key := u.s, advisoryKey{u.s.db, k}
 	w, got, err := s.eng.advisory.take(s, key, m, wait)
 	if w != nil {
-		ctx, done := lockWait(u.ctx)
+		ctx, done := jobs.LockWait(u.ctx)
 		defer done()
 		select {
 		case <-w.got:
 			got = true
 		case <-ctx.Done():
-			if err = canceled(ctx); s.eng.advisory.leave(key, w) {
+			if err = jobs.Canceled(ctx); s.eng.advisory.leave(key, w) {
 				s.eng.advisory.put(s, key, m)
 			}
 		}

@@ -567,7 +567,7 @@ func (g *Graph) AtRest(ctx context.Context, f func() error) error {
 			done <- f()
 		}
 	}()
-	ctx, waited := lockWait(ctx)
+	ctx, waited := LockWait(ctx)
 	defer waited()
 	select {
 	case err := <-done:

@@ -16,10 +16,10 @@ var errLockTimeout = pgerr.New(pgerr.LockNotAvailable, "canceling statement due 
 // LockLimit is the key of lock_timeout in the contexts of statements.
 type LockLimit struct{}
 
-// lockWait returns the context of one wait for a lock, or for what stands in the
+// LockWait returns the context of one wait for a lock, or for what stands in the
 // place of PostgreSQL's locks: that other statements that change the catalog are
 // done, that a graph is at rest, and that it takes up a write.
-func lockWait(ctx context.Context) (context.Context, context.CancelFunc) {
+func LockWait(ctx context.Context) (context.Context, context.CancelFunc) {
 	d, ok := ctx.Value(LockLimit{}).(time.Duration)
 	if !ok {
 		return ctx, func() {}
@@ -52,7 +52,7 @@ func (l *ddlLock) Acquire(ctx context.Context) error {
 		return nil
 	default:
 	}
-	ctx, done := lockWait(ctx)
+	ctx, done := LockWait(ctx)
 	defer done()
 	select {
 	case l.held <- struct{}{}:

@@ -330,7 +330,7 @@ func (e *Runner) GraphFor(ctx context.Context, rels []uint32) (*Graph, error) {
 		if h == g {
 			continue
 		}
-		ctx, waited := lockWait(ctx)
+		ctx, waited := LockWait(ctx)
 		defer waited()
 		done := make(chan error, 1)
 		go func() { done <- e.mergeAll(rels) }()

@@ -156,7 +156,7 @@ func (g *Graph) submit(ctx context.Context, w *stage.Write) error {
 		return err
 	}
 	g.kick()
-	queued, waited := lockWait(ctx)
+	queued, waited := LockWait(ctx)
 	defer waited()
 	for {
 		select {
