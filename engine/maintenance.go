@@ -37,7 +37,10 @@ func (s *Session) reindex(st *sql.Reindex) error {
 	o, err := s.resolve(snap, st.Name)
 	if err != nil {
 		if t := s.keyIndexTable(snap, st.Name); t != nil && st.Kind == "index" {
-			return s.mustOwn(t)
+			if err := s.mustOwn(t); err != nil {
+				return forbidden("must be owner of index %s", st.Name.Name)
+			}
+			return nil
 		}
 		return err
 	}
