@@ -156,8 +156,11 @@ func encodingValue(_, v string) (string, error) {
 }
 
 func zoneValue(v string) (string, bool) {
-	_, err := types.LoadZone(v)
-	return v, err == nil
+	z, err := types.LoadSessionZone(v)
+	if err != nil {
+		return v, false
+	}
+	return z.Name(), true
 }
 
 // settings is the table of parameters, by lower-case name.
@@ -314,7 +317,7 @@ func (s *Session) refresh(key, value string) error {
 	s.planState = nil
 	switch key {
 	case "timezone":
-		z, err := types.LoadZone(value)
+		z, err := types.LoadSessionZone(value)
 		if err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ func boolItem(b bool) pathItem {
 // json appends the item as jsonb.
 func (i *pathItem) json(dst []byte) []byte {
 	if i.kind == pathDatetime && i.zone != "" {
-		z, err := types.LoadZone(i.zone)
+		z, err := types.SaneZone(i.zone)
 		if err == nil {
 			return appendJSON(dst, i.typ, i.when, &types.Options{Zone: z})
 		}

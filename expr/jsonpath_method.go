@@ -126,9 +126,7 @@ func readPathTime(s string) (pathItem, error) {
 		i := pathItem{kind: pathDatetime, typ: f.typ, when: d}
 		if f.typ.ID == types.Timestamptz {
 			m := f.re.FindStringSubmatch(s)
-			// Zones by their offset count hours westwards.
-			sign := map[string]string{"+": "-", "-": "+"}[m[8]]
-			if i.zone = sign + m[9]; m[10] != "" {
+			if i.zone = m[8] + m[9]; m[10] != "" {
 				i.zone += ":" + m[10]
 			}
 		}

@@ -61,7 +61,7 @@ func timeFuncs() []*Func {
 			if err := makeTimestamp(&row{c: r.c, dst: vec.New(tTS, 1), args: r.args, i: r.i}, nil); err != nil {
 				return err // a wrong date comes before a wrong zone
 			}
-			z, err := types.LoadZone(r.s(6))
+			z, err := types.SaneZone(r.s(6))
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func truncFuncs() []*Func {
 			if err != nil {
 				return err
 			}
-			return zoned(r, z)
+			return zoned(r, z.Plain())
 		}),
 		fn("date_trunc", ts(tText, tIv), tIv, func(r *row) error {
 			return putIvErr(r)(types.IntervalTrunc(types.ParseField(r.s(0)), r.s(0), r.iv(1)))

@@ -116,25 +116,3 @@ func (o *Options) appendStamp(dst []byte, local int64, zone string) []byte {
 	}
 	return dst
 }
-
-// orderYMD gives the three numbers of a date their meaning.
-func (p *dtParts) orderYMD(a, b, c string) dtErr {
-	switch {
-	case len(a) > 2 || p.order == OrderYMD:
-		p.month = mustInt(b)
-		return p.setYD(a, c)
-	case p.order == OrderDMY:
-		p.month = mustInt(b)
-		return p.setYD(c, a)
-	}
-	p.month = mustInt(a)
-	return p.setYD(c, b)
-}
-
-// orderYD gives the two numbers beside a month's name their meaning.
-func (p *dtParts) orderYD(a, b string) dtErr {
-	if len(a) > 2 || p.order == OrderYMD && len(b) <= 2 {
-		return p.setYD(a, b)
-	}
-	return p.setYD(b, a)
-}

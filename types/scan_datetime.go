@@ -157,7 +157,7 @@ func (d *dtScan) field(n fmtNode, adjacent bool) error {
 		if i < 0 || len(d.s) < i+4 {
 			return pgerr.New(pgerr.InvalidDatetimeFormat, "invalid input string for \"Y,YYY\"")
 		}
-		d.year = mustInt(d.s[:i])*1000 + mustInt(d.s[i+1:i+4])
+		d.year = wrapInt(d.s[:i])*1000 + wrapInt(d.s[i+1:i+4])
 		d.s, d.yearDigits = d.s[i+4:], 4
 		return nil
 	case "HH", "HH12":

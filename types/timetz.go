@@ -36,41 +36,6 @@ func ViewTimetz(b []byte) TimetzValue {
 
 func timetzDatum(v TimetzValue) string { return string(AppendTimetz(nil, v)) }
 
-// ParseTimetz reads a time of day with its zone; without one it is that of opt's zone
-// on the day that stands with it, or today.
-func ParseTimetz(s string, opt *Options) (v TimetzValue, err error) {
-	const typ = "time with time zone"
-	p, e := decodeTimeOnly(s, opt.dateOrder())
-	switch {
-	case e != dtOK:
-		return v, e.toError(typ, s)
-	case p.special == "now":
-		return TimestamptzToTimetz(opt.now(), opt.zone()), nil
-	case p.special != "" || !p.hasTime:
-		return v, errDateSyntax(typ, s)
-	}
-	v.Micros = p.tod()
-	z := p.zone
-	switch {
-	case p.hasOff:
-		v.Off = int32(p.off)
-		return v, nil
-	case z == nil:
-		z = opt.zone()
-	case z.fixed():
-		v.Off = int32(z.Offset(0))
-		return v, nil
-	case !p.hasDate:
-		return v, errDateSyntax(typ, s)
-	}
-	days := opt.today()
-	if p.hasDate {
-		days = CivilToDays(p.year, p.month, p.day)
-	}
-	v.Off = int32(z.localOffset(int64(days)*usPerDay + v.Micros))
-	return v, nil
-}
-
 // TimeToTimetz gives a time of day the offset that zone z has then on a day.
 func TimeToTimetz(us int64, days int, z *Zone) TimetzValue {
 	return TimetzValue{us, int32(z.localOffset(int64(days)*usPerDay + us))}

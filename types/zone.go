@@ -1,6 +1,8 @@
 package types
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,9 +15,10 @@ import (
 // Zone is a time zone. It caches the span of the last lookup, so that rows near
 // each other in time cost a compare. Safe for concurrent use. The zero Zone is UTC.
 type Zone struct {
-	name string
-	loc  *time.Location
-	last atomic.Pointer[zoneSpan]
+	name    string
+	loc     *time.Location
+	last    atomic.Pointer[zoneSpan]
+	meaning string // an abbreviation, whose offset counts instead of the zone's
 }
 
 type zoneSpan struct {
@@ -70,7 +73,21 @@ func (z *Zone) span(sec int64) *zoneSpan {
 }
 
 // Offset returns the seconds east of UTC at a timestamptz.
-func (z *Zone) Offset(us int64) int { return z.span(floorDiv(us, usPerSec) + unixToPG).off }
+func (z *Zone) Offset(us int64) int {
+	sec := floorDiv(us, usPerSec) + unixToPG
+	if z.meaning != "" {
+		return z.meant(sec)
+	}
+	return z.span(sec).off
+}
+
+// Plain is the zone without regard to the abbreviation it was found by.
+func (z *Zone) Plain() *Zone {
+	if z.meaning == "" {
+		return z
+	}
+	return &Zone{name: z.name, loc: z.loc}
+}
 
 // Abbrev returns the zone's abbreviation at a timestamptz: CET, CEST, UTC.
 func (z *Zone) Abbrev(us int64) string { return z.span(floorDiv(us, usPerSec) + unixToPG).abbrev }
@@ -104,6 +121,15 @@ func (z *Zone) fixed() bool {
 
 func (z *Zone) localOffset(local int64) int {
 	sec := floorDiv(local, usPerSec) + unixToPG
+	off := z.wallOffset(sec)
+	if z.meaning != "" {
+		return z.meant(sec - int64(off))
+	}
+	return off
+}
+
+// wallOffset is the offset at a wall clock time, in seconds as of 1970.
+func (z *Zone) wallOffset(sec int64) int {
 	if s := z.last.Load(); s != nil && sec-86400 >= s.from && sec+86400 < s.to {
 		return s.off
 	}
@@ -122,64 +148,60 @@ func (z *Zone) localOffset(local int64) int {
 	return min(a, b)
 }
 
-// zoneAbbrevs are the abbreviations read in timestamps, in seconds east.
-var zoneAbbrevs = map[string]int{
-	"utc": 0, "gmt": 0, "z": 0, "zulu": 0, "ut": 0, "uct": 0, "wet": 0,
-	"est": -5 * 3600, "edt": -4 * 3600, "cst": -6 * 3600, "cdt": -5 * 3600,
-	"mst": -7 * 3600, "mdt": -6 * 3600, "pst": -8 * 3600, "pdt": -7 * 3600,
-	"akst": -9 * 3600, "akdt": -8 * 3600, "hst": -10 * 3600, "ast": -4 * 3600, "adt": -3 * 3600,
-	"cet": 3600, "cest": 7200, "met": 3600, "mest": 7200, "eet": 7200, "eest": 10800, "west": 3600,
-	"bst": 3600, "ist": 7200, "msk": 10800, "jst": 32400, "kst": 32400, "hkt": 28800, "sgt": 28800,
-	"aest": 36000, "aedt": 39600, "acst": 34200, "acdt": 37800, "awst": 28800,
-	"nzst": 43200, "nzdt": 46800, "brt": -10800, "art": -10800, "sast": 7200, "pkt": 18000,
-}
-
 // LoadZone finds the zone of AT TIME ZONE, date_trunc and the like: an IANA
 // name in any case, an abbreviation, or a POSIX form such as UTC-3, whose sign
 // counts west of Greenwich. 22023 when unknown.
 func LoadZone(name string) (*Zone, error) {
-	n := trimSpace(name)
-	if off, ok := zoneAbbrevs[strings.ToLower(n)]; ok && !strings.EqualFold(n, "utc") {
-		return FixedZone(strings.ToUpper(n), off), nil
-	}
-	if z := loadNamed(n); z != nil {
+	if z := findZone(trimSpace(name), true); z != nil {
 		return z, nil
 	}
-	i := strings.IndexAny(n, "+-0123456789")
-	posix := i >= 0 && isAlpha(n[:i])
-	if end := strings.IndexByte(n, '>'); end > 1 && n[0] == '<' && end+1 < len(n) {
-		i, posix = end+1, true // the name stands in <>: <+02>-02
-	}
-	if posix {
-		rest := n[i:]
-		if rest[0] != '+' && rest[0] != '-' {
-			rest = "+" + rest
+	return nil, errZone(name)
+}
+
+func errZone(name string) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)
+}
+
+func findZone(n string, abbrevs bool) *Zone {
+	if l := strings.ToLower(n); abbrevs && l != "utc" {
+		if z := abbrevZone(l); z != nil {
+			return z
 		}
-		if off, ok := parseOffset(rest); ok {
-			return FixedZone(n, -off), nil
-		}
 	}
-	return nil, pgerr.New(pgerr.InvalidParameterValue, "time zone \"%s\" not recognized", name)
+	if z := loadNamed(n); z != nil {
+		return z
+	}
+	return posixZone(n)
 }
 
 // LoadSessionZone finds the zone of SET TIME ZONE, where a bare number counts
 // hours east of Greenwich.
 func LoadSessionZone(name string) (*Zone, error) {
 	n := trimSpace(name)
-	if n != "" && strings.IndexByte("+-0123456789", n[0]) >= 0 {
-		t := n
-		if n[0] != '+' && n[0] != '-' {
-			t = "+" + n
-		}
-		if off, ok := parseOffset(t); ok {
-			return FixedZone(fixedName(off), off), nil
-		}
+	if hours, err := strconv.ParseFloat(n, 64); err == nil && math.Abs(hours) < 168 {
+		off := int(hours * 3600)
+		return FixedZone(fixedName(off), off), nil
 	}
-	z, err := LoadZone(n)
-	if err != nil {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"TimeZone\": \"%s\"", name)
+	if z := findZone(n, false); z != nil {
+		return z, nil
 	}
-	return z, nil
+	return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter \"TimeZone\": \"%s\"", name)
+}
+
+// SaneZone finds the zone of make_timestamptz, where a signed number counts
+// hours east of Greenwich.
+func SaneZone(name string) (*Zone, error) {
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid input syntax for type numeric time zone: \"%s\"", name).
+			WithHint("Numeric time zones must have \"-\" or \"+\" as first character.")
+	}
+	switch off, e := decodeOffset(name); e {
+	case dtOK:
+		return FixedZone(fixedName(off), off), nil
+	case dtZone:
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "numeric time zone \"%s\" out of range", name)
+	}
+	return LoadZone(name)
 }
 
 // fixedName is the POSIX name PostgreSQL shows for an offset: <+02>-02.
@@ -246,51 +268,6 @@ func (c *ZoneCache) Load(name string) (*Zone, error) {
 		c.m.Store(name, z)
 	}
 	return z, err
-}
-
-// parseOffset reads +HH, +HHMM, +HH:MM or +HH:MM:SS into seconds east.
-func parseOffset(s string) (int, bool) {
-	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
-		return 0, false
-	}
-	neg, s := s[0] == '-', s[1:]
-	var p [3]int
-	if strings.IndexByte(s, ':') >= 0 {
-		fs := strings.Split(s, ":")
-		if len(fs) > 3 {
-			return 0, false
-		}
-		for i, f := range fs {
-			v, ok := atoiSmall(f)
-			if !ok || len(f) > 2 {
-				return 0, false
-			}
-			p[i] = v
-		}
-	} else {
-		v, ok := atoiSmall(s)
-		if !ok {
-			return 0, false
-		}
-		switch {
-		case len(s) <= 2:
-			p[0] = v
-		case len(s) <= 4:
-			p[0], p[1] = v/100, v%100
-		case len(s) <= 6:
-			p[0], p[1], p[2] = v/10000, v/100%100, v%100
-		default:
-			return 0, false
-		}
-	}
-	if p[0] > 15 || p[1] > 59 || p[2] > 59 {
-		return 0, false
-	}
-	off := p[0]*3600 + p[1]*60 + p[2]
-	if neg {
-		off = -off
-	}
-	return off, true
 }
 
 // atoiSmall reads up to nine digits.
