@@ -25,7 +25,6 @@ const (
 	maxDTBytes  = 153
 )
 
-
 func isLetter(c byte) bool { c |= 0x20; return c >= 'a' && c <= 'z' }
 
 func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
