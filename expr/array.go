@@ -276,6 +276,9 @@ func arrayPositions(r *row) error {
 		return r.null()
 	}
 	v := r.view(0)
+	if v.Dims() > 1 {
+		return pgerr.New(pgerr.FeatureNotSupported, "searching for elements in multidimensional arrays is not supported")
+	}
 	e, null := r.elemBytes(1)
 	var out []types.Datum
 	for i := range v.Len() {
@@ -463,10 +466,29 @@ func subArray(v types.ArrayView, from, to int) []byte {
 
 func trimArray(r *row) error {
 	v, n := r.view(0), r.i4(1)
-	if n < 0 || n > v.Len() {
-		return pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d", v.Len())
+	size := 0
+	if v.Dims() > 0 {
+		size = v.DimLen(0)
 	}
-	return r.putB(subArray(v, 0, v.Len()-n))
+	if n < 0 || n > size {
+		return pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d", size)
+	}
+	if v.Dims() < 2 || n == size {
+		return r.putB(subArray(v, 0, v.Len()-n))
+	}
+	var b types.ArrayBuilder
+	for i := range v.Len() / size * (size - n) {
+		if e, null := v.At(i); null {
+			b.AddNull()
+		} else {
+			b.Add(e)
+		}
+	}
+	dims := []int32{int32(size - n), 1}
+	for d := 1; d < v.Dims(); d++ {
+		dims = append(dims, int32(v.DimLen(d)), 1)
+	}
+	return r.putB(shaped(dims, &b))
 }
 
 func arrayFill(r *row) error {

@@ -48,7 +48,7 @@ func parseIdent(r *row) error {
 		default:
 			return bad("")
 		}
-		out = append(out, types.TruncateName(name))
+		out = append(out, name)
 		rest, afterDot = strings.TrimLeft(rest[n:], blank), false
 		if !strings.HasPrefix(rest, ".") {
 			break

@@ -203,8 +203,6 @@ func jsonFuncs() []*Func {
 		safe(fn("jsonb_pretty", ts(tJSONB), tText, func(r *row) error { return r.putB(types.AppendJSONBPretty(nil, r.b(0))) })),
 		jsonbEdit("jsonb_set", types.AppendJSONBSet, true), jsonbEdit("jsonb_insert", types.AppendJSONBInsert, false),
 		jsonbSetLax(),
-		safe(fn("jsonb_contains", ts(tJSONB, tJSONB), types.TBool, func(r *row) error { return r.putBool(types.JSONBContains(r.b(0), r.b(1))) })),
-		safe(fn("jsonb_exists", ts(tJSONB, tText), types.TBool, func(r *row) error { return r.putBool(types.JSONBExists(r.b(0), r.s(1))) })),
 	)
 	return append(out, jsonBuildFuncs()...)
 }

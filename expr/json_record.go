@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -145,17 +146,23 @@ func populateFields(obj, base []byte, t types.T, opt *types.Options) ([]types.Da
 	ds := make([]types.Datum, len(fs))
 	v := types.ViewRecord(base)
 	for i, f := range fs {
+		var own []byte // what base has
+		null := true
+		if i < v.Len() {
+			own, null = v.At(i)
+		}
 		val, ok := types.JSONField(obj, f.Name)
 		if !ok {
-			if i < v.Len() {
-				if e, null := v.At(i); !null {
-					ds[i] = types.ElemDatum(f.Typ.Kind(), e)
-				}
+			if !null {
+				ds[i] = types.ElemDatum(f.Typ.Kind(), own)
 			}
 			continue
 		}
+		if null || f.Typ.ID != types.Record {
+			own = nil
+		}
 		var err error
-		if ds[i], err = fromJSON(val, f.Typ, f.Name, opt); err != nil {
+		if ds[i], err = fromJSON(val, f.Typ, f.Name, own, opt); err != nil {
 			return nil, err
 		}
 	}
@@ -209,7 +216,7 @@ func appendJSONRow(c *Ctx, dst []vec.Vector, names []string, cols []types.T, obj
 			dst[k].AppendNull()
 			continue
 		}
-		d, err := fromJSON(v, cols[k], name, c.options())
+		d, err := fromJSON(v, cols[k], name, nil, c.options())
 		if err != nil {
 			return err
 		}
@@ -218,31 +225,26 @@ func appendJSONRow(c *Ctx, dst []vec.Vector, names []string, cols []types.T, obj
 	return nil
 }
 
-// fromJSON makes a value of type t of a JSON value: arrays of arrays, everything
-// else by its text.
-func fromJSON(v []byte, t types.T, key string, opt *types.Options) (types.Datum, error) {
+// fromJSON makes a value of type t of a JSON value: arrays of arrays, rows of objects,
+// everything else by its text. A row keeps the fields of base that the object lacks.
+func fromJSON(v []byte, t types.T, key string, base []byte, opt *types.Options) (types.Datum, error) {
 	v = bytes.TrimSpace(v)
 	first := firstByte(v)
 	switch {
+	case first == 'n':
+		return nil, nil
 	case t.ID == types.JSON:
 		return string(v), nil
 	case t.ID == types.JSONB:
 		b, err := types.AppendJSONB(nil, string(v))
 		return string(b), err
-	case first == 'n':
-		return nil, nil
 	case t.ID == types.Array && first == '[':
 		return arrayFromJSON(v, t, key, opt)
 	case t.ID == types.Array && first != '"':
 		return nil, pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array").
 			WithHint("See the value of key \"%s\".", key)
-	}
-	if t.ID == types.Record && first == '{' {
-		ds, err := populateFields(v, nil, t, opt)
-		if err != nil {
-			return nil, err
-		}
-		return recordOf(t, ds), nil
+	case t.ID == types.Record && first != '"':
+		return populate(v, base, t, opt)
 	}
 	text := string(v)
 	if first == '"' {
@@ -256,26 +258,81 @@ func fromJSON(v []byte, t types.T, key string, opt *types.Options) (types.Datum,
 	return castDatum(d, t.Base(), t, false, opt)
 }
 
+// jsonArray collects the elements of nested JSON arrays. How many dimensions there
+// are is known at the first value that is no array, or at the first end of one.
+type jsonArray struct {
+	t           types.T
+	key         string
+	opt         *types.Options
+	dims        int   // 0: not known yet
+	sizes, read []int // by dimension: the length of arrays, -1 before the first has ended, and of the current one
+	elems       types.ArrayBuilder
+	n           int
+}
+
 func arrayFromJSON(v []byte, t types.T, key string, opt *types.Options) (types.Datum, error) {
-	var ds []types.Datum
-	var err error
-	nested := false
+	a := jsonArray{t: t, key: key, opt: opt}
+	if err := a.add(v, 0); err != nil {
+		return nil, err
+	}
+	if a.n == 0 || a.dims == 1 {
+		return string(a.elems.Append(nil)), nil
+	}
+	dims := make([]int32, 0, 2*a.dims)
+	for _, n := range a.sizes[:a.dims] {
+		dims = append(dims, int32(n), 1)
+	}
+	return string(shaped(dims, &a.elems)), nil
+}
+
+// add reads an array of dimension d.
+func (a *jsonArray) add(v []byte, d int) (err error) {
+	if d == len(a.sizes) {
+		a.sizes, a.read = append(a.sizes, -1), append(a.read, 0)
+	}
 	types.JSONArrayEach(v, func(e []byte) bool {
-		var d types.Datum
-		if firstByte(e) == '[' && t.ElemType().ID != types.JSON && t.ElemType().ID != types.JSONB {
-			nested = true
-			d, err = arrayFromJSON(e, t, key, opt)
-		} else {
-			d, err = fromJSON(e, t.ElemType(), key, opt)
+		deeper := firstByte(bytes.TrimSpace(e)) == '['
+		if a.dims == 0 && !deeper {
+			a.dims = d + 1
 		}
-		ds = append(ds, d)
+		switch {
+		case a.dims == d+1:
+			var x types.Datum
+			if x, err = fromJSON(e, a.t.ElemType(), a.key, nil, a.opt); err == nil {
+				a.elems.AddDatum(x)
+				a.n++
+				a.read[d]++
+			}
+		case !deeper:
+			err = a.notArray(d)
+		default:
+			err = a.add(e, d+1)
+		}
 		return err == nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if nested {
-		return stackArrays(t, ds)
+	if a.dims == 0 {
+		a.dims = d + 1
 	}
-	return makeArray(t, ds)
+	if a.sizes[d] >= 0 && a.sizes[d] != a.read[d] {
+		return pgerr.New(pgerr.InvalidTextRepresentation, "malformed JSON array").
+			WithDetail("Multidimensional arrays must have sub-arrays with matching dimensions.")
+	}
+	a.sizes[d], a.read[d] = a.read[d], 0
+	if d > 0 {
+		a.read[d-1]++
+	}
+	return nil
+}
+
+// notArray is the error of a value where an array of dimension d+1 should be.
+func (a *jsonArray) notArray(d int) error {
+	var at strings.Builder
+	for _, i := range a.read[:d+1] {
+		fmt.Fprintf(&at, "[%d]", i)
+	}
+	return pgerr.New(pgerr.InvalidTextRepresentation, "expected JSON array").
+		WithHint("See the array element %s of key \"%s\".", at.String(), a.key)
 }

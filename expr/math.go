@@ -174,7 +174,13 @@ func numericMath() []*Func {
 		dec1("floor", types.Decimal.Floor), dec1("trim_scale", types.Decimal.TrimScale),
 		dec1("round", func(d types.Decimal) types.Decimal { return d.Round(0) }),
 		dec1("trunc", func(d types.Decimal) types.Decimal { return d.Trunc(0) }),
-		safe(fn("round", ts(tNum, tI4), tNum, func(r *row) error { return r.putDec(roundScale(r.dec(0), r.i4(1), types.Decimal.Round)) })),
+		fn("round", ts(tNum, tI4), tNum, func(r *row) error {
+			d := roundScale(r.dec(0), r.i4(1), types.Decimal.Round)
+			if err := d.CheckRange(); err != nil {
+				return err
+			}
+			return r.putDec(d)
+		}),
 		safe(fn("trunc", ts(tNum, tI4), tNum, func(r *row) error { return r.putDec(roundScale(r.dec(0), r.i4(1), types.Decimal.Trunc)) })),
 		dec1("sign", func(d types.Decimal) types.Decimal {
 			if d.IsNaN() {
@@ -257,7 +263,7 @@ func putDecErr(r *row) func(types.Decimal, error) error {
 // roundScale rounds at a scale that may be negative; the result's scale is then
 // 0.
 func roundScale(d types.Decimal, scale int, f func(types.Decimal, int) types.Decimal) types.Decimal {
-	scale = min(max(scale, -2000), 16383)
+	scale = min(max(scale, -131073), 16383)
 	if scale >= 0 || d.IsNaN() || d.IsInf() {
 		return f(d, scale)
 	}

@@ -81,6 +81,23 @@ func operatorFuncs(ops map[string][]*Func) []*Func {
 	add("date_pli", "+", types.TDate, tI4)
 	add("date_mii", "-", types.TDate, tI4)
 	add("date_mi", "-", types.TDate, types.TDate)
+	add("inetmi", "-", types.TInet, types.TInet)
+	for name, op := range map[string]string{"contains": "@>", "contained": "<@", "concat": "||"} {
+		add("jsonb_"+name, op, tJSONB, tJSONB)
+	}
+	add("jsonb_exists", "?", tJSONB, tText)
+	add("jsonb_exists_any", "?|", tJSONB, tTextArray)
+	add("jsonb_exists_all", "?&", tJSONB, tTextArray)
+	add("jsonb_delete", "-", tJSONB, tText)
+	add("jsonb_delete", "-", tJSONB, tTextArray)
+	add("jsonb_delete", "-", tJSONB, tI4)
+	add("jsonb_delete_path", "#-", tJSONB, tTextArray)
+	for prefix, t := range map[string]types.T{"json": tJSON, "jsonb": tJSONB} {
+		add(prefix+"_object_field", "->", t, tText)
+		add(prefix+"_object_field_text", "->>", t, tText)
+		add(prefix+"_array_element", "->", t, tI4)
+		add(prefix+"_array_element_text", "->>", t, tI4)
+	}
 	return out
 }
 

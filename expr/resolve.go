@@ -24,6 +24,11 @@ func ResolveFunc(name string, args []types.T) (*Func, error) {
 
 // ResolveAmong is ResolveFunc among the overloads fs.
 func ResolveAmong(name string, fs []*Func, args []types.T) (*Func, error) {
+	if len(args) == 1 && args[0].ID == types.Unknown { // a literal of the type, if it is one
+		if f := castFunc(name, args); f != nil {
+			return f, nil
+		}
+	}
 	var cands []candidate
 	for _, f := range fs {
 		if p, ok := spread(f.Args, f.Variadic, f.Optional, len(args)); ok {
@@ -56,6 +61,9 @@ func castFunc(name string, args []types.T) *Func {
 	from := args[0].Underlying()
 	if from.ID == types.Unknown {
 		from = to
+	}
+	if from.ID == types.Record && to.IsString() {
+		return nil
 	}
 	if !CanCast(from, to, Explicit) {
 		return nil

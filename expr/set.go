@@ -177,11 +177,11 @@ func seriesNumeric(r *row, dst vec.Vector) error {
 		step = r.dec(2)
 	}
 	for k, d := range []types.Decimal{from, to, step} {
-		what := []string{"start", "stop", "step size"}[k]
+		what := []string{"start value", "stop value", "step size"}[k]
 		if d.IsNaN() {
-			return pgerr.New(pgerr.InvalidParameterValue, "%s value cannot be NaN", what)
+			return pgerr.New(pgerr.InvalidParameterValue, "%s cannot be NaN", what)
 		} else if d.IsInf() {
-			return pgerr.New(pgerr.InvalidParameterValue, "%s value cannot be infinity", what)
+			return pgerr.New(pgerr.InvalidParameterValue, "%s cannot be infinity", what)
 		}
 	}
 	if step.IsZero() {

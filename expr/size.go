@@ -101,7 +101,7 @@ func sizeBytes(r *row) error {
 		shift = 50
 	default:
 		return bad.WithDetail("Invalid size unit: \"%s\".", unit).
-			WithHint("Valid units are \"bytes\", \"B\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
+			WithHint("Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".")
 	}
 	v, err := types.DecimalToInt64(d.Mul(types.DecimalFromInt64(1<<shift)), 64)
 	if err != nil {

@@ -250,7 +250,7 @@ func parseSpec(r *row, f string, next *int) (formatSpec, int, error) {
 	start := i
 	if n, ok := number(); ok && i < len(f) && f[i] == '$' {
 		if n == 0 {
-			return s, 0, pgerr.New(pgerr.InvalidParameterValue, "format specifies argument 0, but arguments are numbered from 1")
+			return s, 0, errFormatZero
 		}
 		s.arg = n
 		i++
@@ -261,22 +261,21 @@ func parseSpec(r *row, f string, next *int) (formatSpec, int, error) {
 		s.left = true
 		i++
 	}
+	indirect, widthArg := false, 0
 	if i < len(f) && f[i] == '*' {
 		i++
-		at := *next
-		*next++
-		if at >= len(r.args) {
-			return s, 0, errFewArgs
-		}
-		if !r.isNull(at) {
-			w, err := types.ParseInt4(string(r.appendArg(nil, at)))
-			if err != nil {
-				return s, 0, err
+		indirect = true
+		if n, ok := number(); ok {
+			switch {
+			case i >= len(f):
+				return s, 0, errFormatEnd
+			case f[i] != '$':
+				return s, 0, pgerr.New(pgerr.InvalidParameterValue, "width argument position must be ended by \"$\"")
+			case n == 0:
+				return s, 0, errFormatZero
 			}
-			s.width = int(w)
-		}
-		if s.width < 0 {
-			s.left, s.width = true, -s.width
+			widthArg = n
+			i++
 		}
 	} else if n, ok := number(); ok {
 		s.width = n
@@ -289,12 +288,41 @@ func parseSpec(r *row, f string, next *int) (formatSpec, int, error) {
 		return s, 0, pgerr.New(pgerr.InvalidParameterValue, "unrecognized format() type specifier \"%c\"", s.verb).
 			WithHint(`For a single "%%" use "%%%%".`)
 	}
+	if indirect {
+		if widthArg == 0 {
+			widthArg = *next
+		}
+		if err := s.readWidth(r, widthArg); err != nil {
+			return s, 0, err
+		}
+		*next = widthArg + 1
+	}
 	if s.arg < 0 {
 		s.arg = *next
 	}
 	*next = s.arg + 1
 	return s, i + 1, nil
 }
+
+// readWidth takes the width from an argument; one below zero aligns to the left.
+func (s *formatSpec) readWidth(r *row, arg int) error {
+	if arg >= len(r.args) {
+		return errFewArgs
+	}
+	if r.isNull(arg) {
+		return nil
+	}
+	w, err := types.ParseInt4(string(r.appendArg(nil, arg)))
+	if err != nil {
+		return err
+	}
+	if s.width = int(w); w < 0 {
+		s.left, s.width = true, -s.width
+	}
+	return nil
+}
+
+var errFormatZero = pgerr.New(pgerr.InvalidParameterValue, "format specifies argument 0, but arguments are numbered from 1")
 
 var errFewArgs = pgerr.New(pgerr.InvalidParameterValue, "too few arguments for format()")
 

@@ -103,11 +103,11 @@ func (b *binder) call(name string, at sql.Node, args ...expr.Expr) (expr.Expr, e
 }
 
 func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Expr, error) {
-	if f.NeedsRow() && len(args) > 0 && len(args[0].Type().Fields()) == 0 {
-		if args[0].Type().ID == types.Record {
-			return nil, b.unsupported(at, "a row of unknown fields in "+f.Name, "Give a row of a table or of a composite type: NULL::t.")
+	if f.NeedsRow() && len(args) > 0 {
+		var err error
+		if args, err = b.rowToFill(f, args, at); err != nil {
+			return nil, err
 		}
-		return nil, expr.NotRow(f.Name)
 	}
 	if f.Catalog && b.maintained {
 		return nil, b.unsupported(at, f.Name+"(), which reads the catalog, in a materialized view or sink", "Call it in the query that reads the view.")
@@ -121,6 +121,9 @@ func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Exp
 		c.Typ = ts[0]
 	} else if len(ts) > 1 {
 		c.Typ = rowType(names, ts)
+	}
+	if f.NeedsRow() && !f.Set && c.Typ.IsComposite() {
+		return b.constrained(c, c.Typ)
 	}
 	return c, nil
 }

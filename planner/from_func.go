@@ -36,11 +36,21 @@ func (b *binder) funcTable(te *sql.FuncTable, outer *scope) (*fromPart, error) {
 		return nil, err
 	}
 	single := (len(cols) == 1 || len(cols) == 2 && te.Ordinality) && parts[0].Type().ID != types.Record
-	if single && !defined && te.Alias != nil && len(te.Alias.Columns) == 0 {
+	if single && !defined && !namesResult(parts[0]) && te.Alias != nil && len(te.Alias.Columns) == 0 {
 		it.cols[0].name = te.Alias.Name // a scalar function's column takes the alias
 	}
 	it.scalar = len(cols) == 1 && parts[0].Type().ID != types.Record
 	return &fromPart{node: node, items: []*rangeItem{it}}, nil
+}
+
+// namesResult reports whether a function names its one column itself.
+func namesResult(e expr.Expr) bool {
+	c, ok := e.(*expr.Call)
+	if !ok || !c.Fn.Set || c.Fn.Cols == nil {
+		return false
+	}
+	names, _ := setResult(c)
+	return len(names) == 1 && names[0] != ""
 }
 
 // manyUnnest makes an unnest of several arrays one function each.
@@ -63,9 +73,22 @@ func manyUnnest(fs []sql.TableFunc) []sql.TableFunc {
 
 // tableFunction binds one function of FROM with its column definition list.
 func (b *binder) tableFunction(ec *exprContext, f sql.TableFunc) (expr.Expr, error) {
+	names, ts, err := b.columnDefinitions(f.Columns)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		if b.defined == nil {
+			b.defined = map[sql.Node]types.T{}
+		}
+		b.defined[f.Call] = rowType(names, ts)
+	}
 	e, err := b.expr(ec, f.Call)
 	if err != nil {
 		return nil, err
+	}
+	if _, open := b.defined[f.Call]; len(names) > 0 && !open {
+		return underNames(e, names, ts), nil
 	}
 	call, isSet := e.(*expr.Call)
 	if isSet = isSet && call.Fn.Set; !isSet {
@@ -84,21 +107,74 @@ func (b *binder) tableFunction(ec *exprContext, f sql.TableFunc) (expr.Expr, err
 	case !needs:
 		return nil, b.errAt(f.Columns[0], pgerr.SyntaxError, "a column definition list is only allowed for functions returning \"record\"")
 	}
-	var names []string
-	var ts []types.T
-	for _, c := range f.Columns {
+	return &expr.Call{Fn: expr.WithColumns(call.Fn, names, ts), Args: call.Args, Typ: types.TRecord}, nil
+}
+
+func (b *binder) columnDefinitions(cols []sql.ColumnDef) (names []string, ts []types.T, err error) {
+	for i := range cols {
+		c := &cols[i]
 		t, err := b.typeName(c.Type)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		for _, n := range names {
-			if n == c.Name {
-				return nil, b.errAt(c, pgerr.DuplicateColumn, "column name \"%s\" specified more than once", c.Name)
-			}
+		if slices.Contains(names, c.Name) {
+			return nil, nil, b.errAt(c, pgerr.DuplicateColumn, "column name \"%s\" specified more than once", c.Name)
 		}
 		names, ts = append(names, c.Name), append(ts, t)
 	}
-	return &expr.Call{Fn: expr.WithColumns(call.Fn, names, ts), Args: call.Args, Typ: types.TRecord}, nil
+	return names, ts, nil
+}
+
+// rowToFill settles the type of the rows that a function fills from JSON. That of a
+// row without names comes from the column definition list of the call.
+func (b *binder) rowToFill(f *expr.Func, args []expr.Expr, at sql.Node) ([]expr.Expr, error) {
+	t := args[0].Type()
+	want, given := b.defined[at]
+	have := t.Fields()
+	switch {
+	case t.ID != types.Record && len(have) == 0:
+		return nil, expr.NotRow(f.Name)
+	case t.IsComposite() || !given && len(have) > 0:
+		return args, nil
+	case !given:
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "could not determine row type for result of %s", f.Name).
+			WithHint("Provide a non-null record argument, or call the function in the FROM clause using a column definition list.")
+	}
+	delete(b.defined, at)
+	if len(have) > 0 {
+		return args, sameRow(have, want.Fields())
+	}
+	return append([]expr.Expr{&expr.Cast{Arg: args[0], To: want}}, args[1:]...), nil
+}
+
+// underNames gives the columns of a function that has its types from a column
+// definition list the names of the list.
+func underNames(e expr.Expr, names []string, ts []types.T) expr.Expr {
+	call, ok := e.(*expr.Call)
+	if !ok || !call.Fn.Set {
+		return &expr.Cast{Arg: e, To: rowType(names, ts)}
+	}
+	f := *call.Fn
+	f.Cols = func([]types.T) ([]string, []types.T) { return names, ts }
+	return &expr.Call{Fn: &f, Args: call.Args, Typ: call.Typ}
+}
+
+// sameRow compares the row a function returns with the one the query asks for.
+func sameRow(have, want []types.RowField) error {
+	mismatch := pgerr.New(pgerr.DatatypeMismatch, "function return row and query-specified return row do not match")
+	if len(have) != len(want) {
+		noun := "attributes"
+		if len(have) == 1 {
+			noun = "attribute"
+		}
+		return mismatch.WithDetail("Returned row contains %d %s, but query expects %d.", len(have), noun, len(want))
+	}
+	for i, f := range have {
+		if !f.Typ.SameType(want[i].Typ) {
+			return mismatch.WithDetail("Returned type %s at ordinal position %d, but query expects %s.", f.Typ, i+1, want[i].Typ)
+		}
+	}
+	return nil
 }
 
 // rowsOf makes the plan of the functions of one item. Subqueries in their arguments

@@ -181,6 +181,7 @@ type binder struct {
 	asRole     uint32                 // whose privileges the text needs; 0: those of the session
 	dmlRef     *sql.TableRef          // the table that the statement changes, as an item of FROM
 	domains    map[types.T]*expr.Func // that hold values against constraints (domain.go)
+	defined    map[sql.Node]types.T   // rows of column definition lists, by their calls (from_func.go)
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

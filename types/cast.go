@@ -287,8 +287,8 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 		s := castText(d, from, opt)
 		if to.ID == Name {
 			s = TruncateName(s)
-		} else if to.ID == Char && len(s) > 1 {
-			s = s[:1]
+		} else if to.ID == Char {
+			s = charOf(s)
 		}
 		return s, nil
 	case from.ID == Unknown || from.IsString():

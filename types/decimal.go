@@ -411,6 +411,14 @@ func errNumericOverflow() *pgerr.Error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value overflows numeric format")
 }
 
+// CheckRange is the error of a value with more digits than a numeric can have.
+func (d Decimal) CheckRange() error {
+	if d.big != nil && d.digits()-int(d.scale) > maxNumericInteger {
+		return errNumericOverflow()
+	}
+	return nil
+}
+
 func errDivZero() *pgerr.Error { return pgerr.New(pgerr.DivisionByZero, "division by zero") }
 
 // digits returns the number of decimal digits of the coefficient; 0 for zero.

@@ -322,8 +322,8 @@ func (d Decimal) powInt(n int64) (Decimal, error) {
 	if est < float64(-rscale-2) {
 		return Decimal{scale: int32(rscale)}, nil
 	}
-	// Exact powers of moderate size, else by logarithm with guard digits.
-	if digits := float64(base.digits()) * math.Abs(float64(n)); digits < 4000 || n > 0 && digits < 150000 && base.scale == 0 {
+	// Exact powers of moderate size, else with guard digits.
+	if digits := float64(base.digits()) * math.Abs(float64(n)); digits < 4000 || n > 0 && base.scale == 0 {
 		p := new(big.Int).Exp(base.mag(), big.NewInt(max(n, -n)), nil)
 		s := int64(base.scale) * max(n, -n)
 		if n > 0 {
@@ -342,10 +342,28 @@ func (d Decimal) powInt(n int64) (Decimal, error) {
 		}
 		return fromMag(q, neg, int32(rscale)), nil
 	}
-	work := rscale + max(int(est), 0) + 32
-	prec := bitsFor(work)
-	x := new(big.Int).Mul(base.lnTo(work), big.NewInt(n))
-	r := fromFixed(expFixed(x, prec), prec, rscale)
-	r.neg = neg && !r.IsZero()
-	return r, nil
+	prec := uint(bitsFor(rscale+max(int(est), 0)+32)) + 64
+	x := new(big.Float).SetPrec(prec).SetInt(base.mag())
+	x.Quo(x, new(big.Float).SetPrec(prec).SetInt(bigPow10(int(base.scale))))
+	y := powFloat(x, uint64(max(n, -n)))
+	if n < 0 {
+		y.Quo(new(big.Float).SetPrec(prec).SetInt64(1), y)
+	}
+	y.Mul(y, new(big.Float).SetPrec(prec).SetInt(bigPow10(rscale)))
+	q, _ := y.Add(y, big.NewFloat(0.5)).Int(nil)
+	return fromMag(q, neg && q.Sign() != 0, int32(rscale)), nil
+}
+
+// powFloat is x raised to n, by squares; x is used up.
+func powFloat(x *big.Float, n uint64) *big.Float {
+	y := new(big.Float).SetPrec(x.Prec()).SetInt64(1)
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			y.Mul(y, x)
+		}
+		if n > 1 {
+			x.Mul(x, x)
+		}
+	}
+	return y
 }

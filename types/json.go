@@ -1,6 +1,7 @@
 package types
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 	"unicode/utf16"
@@ -11,10 +12,6 @@ import (
 
 // maxJSONDepth bounds nesting, so that hostile input cannot exhaust the stack.
 const maxJSONDepth = 6400
-
-func errJSON(detail string, args ...any) *pgerr.Error {
-	return pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json").WithDetail(detail, args...)
-}
 
 // jsonParser reads JSON text; when out is wanted it writes canonical jsonb.
 type jsonParser struct {
@@ -55,7 +52,7 @@ func (p *jsonParser) document() error {
 	}
 	p.space()
 	if p.i < len(p.s) {
-		return errJSON("Expected end of input, but found %s.", p.token())
+		return p.unexpected("end of input")
 	}
 	return nil
 }
@@ -71,7 +68,49 @@ func (p *jsonParser) space() {
 	}
 }
 
-// token names the token at the position for a message, quoted.
+// bad is the error of the input up to end.
+func (p *jsonParser) bad(end int, detail string, args ...any) error {
+	return p.at(end, pgerr.New(pgerr.InvalidTextRepresentation, "invalid input syntax for type json").WithDetail(detail, args...))
+}
+
+// at shows where in the input an error is: the end of its line up to end, at most
+// about 50 bytes of it.
+func (p *jsonParser) at(end int, e *pgerr.Error) error {
+	line, start := 1, 0
+	quoted := false
+	for i := 0; i < end; i++ {
+		switch c := p.s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == '\n' && !quoted:
+			line, start = line+1, i+1
+		}
+	}
+	from := start
+	for end-from >= 50 {
+		_, n := utf8.DecodeRuneInString(p.s[from:])
+		from += n
+	}
+	before, after := "...", ""
+	if from-start <= 3 {
+		before, from = "", start
+	}
+	if end < len(p.s) && p.s[end] != '\n' && p.s[end] != '\r' {
+		after = "..."
+	}
+	e.Where = fmt.Sprintf("JSON data, line %d: %s%s%s", line, before, p.s[from:end], after)
+	return e
+}
+
+// runeEnd is where the character at i ends.
+func (p *jsonParser) runeEnd(i int) int {
+	_, n := utf8.DecodeRuneInString(p.s[i:])
+	return i + n
+}
+
+// token names the word or sign at the position for a message, quoted.
 func (p *jsonParser) token() string {
 	j := p.i
 	for j < len(p.s) && (isAlpha(p.s[j:j+1]) || p.s[j] >= '0' && p.s[j] <= '9' || p.s[j] == '_' || p.s[j] >= 0x80) {
@@ -83,21 +122,38 @@ func (p *jsonParser) token() string {
 	return "\"" + p.s[p.i:j] + "\""
 }
 
+// unexpected is the error of the token at the position, which is read to its end:
+// it may be wrong by itself.
 func (p *jsonParser) unexpected(want string) error {
 	if p.i >= len(p.s) {
-		return errJSON("The input string ended unexpectedly.")
+		return p.ended()
 	}
-	switch c := p.s[p.i]; {
-	case strings.IndexByte("{}[]:,\"", c) >= 0 || c >= '0' && c <= '9' || c == '-':
-		return errJSON("Expected %s, but found %s.", want, p.token())
+	start, token := p.i, p.token()
+	end := start + len(token) - 2
+	switch c := p.s[start]; {
+	case c == '"' || c == '-' || c >= '0' && c <= '9':
+		q := jsonParser{s: p.s, i: start}
+		read := q.number
+		if c == '"' {
+			read = func() error { _, err := q.str(); return err }
+		}
+		if err := read(); err != nil {
+			return err
+		}
+		token, end = "\""+p.s[start:q.i]+"\"", q.i
+	case strings.IndexByte("{}[]:,", c) >= 0 || token == `"true"` || token == `"false"` || token == `"null"`:
+	default:
+		return p.bad(end, "Token %s is invalid.", token)
 	}
-	return errJSON("Token %s is invalid.", p.token())
+	return p.bad(end, "Expected %s, but found %s.", want, token)
 }
+
+func (p *jsonParser) ended() error { return p.bad(len(p.s), "The input string ended unexpectedly.") }
 
 func (p *jsonParser) value() error {
 	p.space()
 	if p.i >= len(p.s) {
-		return errJSON("The input string ended unexpectedly.")
+		return p.ended()
 	}
 	switch c := p.s[p.i]; {
 	case c == '{' || c == '[':
@@ -173,7 +229,7 @@ func (p *jsonParser) number() error {
 		p.i++
 	}
 	if !ok || p.i != end {
-		return errJSON("Token \"%s\" is invalid.", p.s[start:p.i])
+		return p.bad(p.i, "Token \"%s\" is invalid.", p.s[start:p.i])
 	}
 	if p.canon {
 		d, err := ParseDecimal(p.s[start:end])
@@ -199,11 +255,11 @@ func (p *jsonParser) str() (string, error) {
 			return p.strEscaped(start)
 		}
 		if c < 0x20 {
-			return "", errJSON("Character with value 0x%02x must be escaped.", c)
+			return "", p.bad(p.i, "Character with value 0x%02x must be escaped.", c)
 		}
 		p.i++
 	}
-	return "", errJSON("Token \"%s\" is invalid.", p.s[start-1:])
+	return "", p.bad(len(p.s), "Token \"%s\" is invalid.", p.s[start-1:])
 }
 
 func (p *jsonParser) strEscaped(start int) (string, error) {
@@ -215,7 +271,7 @@ func (p *jsonParser) strEscaped(start int) (string, error) {
 			p.i++
 			return string(b), nil
 		case c < 0x20:
-			return "", errJSON("Character with value 0x%02x must be escaped.", c)
+			return "", p.bad(p.i, "Character with value 0x%02x must be escaped.", c)
 		case c != '\\':
 			b = append(b, c)
 			p.i++
@@ -227,7 +283,7 @@ func (p *jsonParser) strEscaped(start int) (string, error) {
 		e := p.s[p.i+1]
 		p.i += 2
 		if e == 'u' {
-			r, err := p.unicode()
+			r, err := p.unicode(start)
 			if err != nil {
 				return "", err
 			}
@@ -237,59 +293,63 @@ func (p *jsonParser) strEscaped(start int) (string, error) {
 		k := strings.IndexByte(`"\/bfnrt`, e)
 		if k < 0 {
 			r, _ := utf8.DecodeRuneInString(p.s[p.i-1:])
-			return "", errJSON("Escape sequence \"\\%c\" is invalid.", r)
+			return "", p.bad(p.runeEnd(p.i-1), "Escape sequence \"\\%c\" is invalid.", r)
 		}
 		b = append(b, "\"\\/\b\f\n\r\t"[k])
 	}
-	return "", errJSON("Token \"%s\" is invalid.", p.s[start-1:])
+	return "", p.bad(len(p.s), "Token \"%s\" is invalid.", p.s[start-1:])
 }
 
-func (p *jsonParser) hex4() (rune, bool) {
-	if p.i+4 > len(p.s) {
-		return 0, false
-	}
+// hex4 reads four hexadecimal digits of a string that begins at start.
+func (p *jsonParser) hex4(start int) (rune, error) {
 	r := rune(0)
-	for k := range 4 {
-		v, ok := hexVal(p.s[p.i+k])
+	for range 4 {
+		if p.i >= len(p.s) {
+			return 0, p.bad(len(p.s), "Token \"%s\" is invalid.", p.s[start-1:])
+		}
+		v, ok := hexVal(p.s[p.i])
 		if !ok {
-			return 0, false
+			return 0, p.bad(p.runeEnd(p.i), "\"\\u\" must be followed by four hexadecimal digits.")
 		}
 		r = r<<4 | rune(v)
+		p.i++
 	}
-	p.i += 4
-	return r, true
+	return r, nil
 }
 
 // unicode reads the digits after \u, and the second half of a surrogate pair.
-func (p *jsonParser) unicode() (rune, error) {
-	r, ok := p.hex4()
-	if !ok {
-		return 0, errJSON("\"\\u\" must be followed by four hexadecimal digits.")
-	}
+func (p *jsonParser) unicode(start int) (rune, error) {
+	const lowMissing = "Unicode low surrogate must follow a high surrogate."
+	r, err := p.hex4(start)
 	switch {
+	case err != nil:
+		return 0, err
 	case r == 0 && p.canon:
-		return 0, pgerr.New(pgerr.UntranslatableCharacter, "unsupported Unicode escape sequence").
-			WithDetail("\\u0000 cannot be converted to text.")
+		return 0, p.at(p.i, pgerr.New(pgerr.UntranslatableCharacter, "unsupported Unicode escape sequence").
+			WithDetail("\\u0000 cannot be converted to text."))
 	case r >= 0xdc00 && r < 0xe000:
-		return 0, errJSON("Unicode low surrogate must follow a high surrogate.")
+		return 0, p.bad(p.i, lowMissing)
 	case r < 0xd800 || r >= 0xdc00:
 		return r, nil
 	}
 	if !strings.HasPrefix(p.s[p.i:], `\u`) {
-		return 0, errJSON("Unicode low surrogate must follow a high surrogate.")
+		if p.i < len(p.s) && p.s[p.i] == '\\' { // the escape is read to its end
+			return 0, p.bad(min(p.i+2, len(p.s)), lowMissing)
+		}
+		return 0, p.bad(p.runeEnd(p.i), lowMissing)
 	}
 	p.i += 2
-	lo, ok := p.hex4()
-	if !ok {
-		return 0, errJSON("\"\\u\" must be followed by four hexadecimal digits.")
+	lo, err := p.hex4(start)
+	if err != nil {
+		return 0, err
 	}
 	if full := utf16.DecodeRune(r, lo); full != utf8.RuneError {
 		return full, nil
 	}
 	if lo >= 0xd800 && lo < 0xdc00 {
-		return 0, errJSON("Unicode high surrogate must not follow a high surrogate.")
+		return 0, p.bad(p.i, "Unicode high surrogate must not follow a high surrogate.")
 	}
-	return 0, errJSON("Unicode low surrogate must follow a high surrogate.")
+	return 0, p.bad(p.i, lowMissing)
 }
 
 func (p *jsonParser) array() error {

@@ -385,10 +385,7 @@ func ParseText(t T, s string, opt *Options) (Datum, error) {
 	case Name:
 		return TruncateName(s), nil
 	case Char:
-		if len(s) > 1 {
-			s = s[:1]
-		}
-		return s, nil
+		return charOf(s), nil
 	case Bytea:
 		return box(ParseBytea(s))
 	case Date:
@@ -547,6 +544,8 @@ func AppendTextBytes(dst []byte, t T, b []byte, opt *Options) []byte {
 		return AppendArrayText(dst, t, b, opt)
 	case Record:
 		return AppendRecordText(dst, b, opt)
+	case Char:
+		return appendChar(dst, b)
 	}
 	switch {
 	case t.IsRange():
