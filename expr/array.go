@@ -473,8 +473,11 @@ func trimArray(r *row) error {
 	if n < 0 || n > size {
 		return pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d", size)
 	}
-	if v.Dims() < 2 || n == size {
-		return r.putB(subArray(v, 0, v.Len()-n))
+	switch {
+	case n == size:
+		return r.putB(subArray(v, 0, 0))
+	case v.Dims() == 1:
+		return r.putB(subArray(v, 0, size-n))
 	}
 	var b types.ArrayBuilder
 	for i := range v.Len() / size * (size - n) {

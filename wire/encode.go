@@ -38,7 +38,7 @@ func textEncoder(t types.T) encoder {
 		return textInt[int32]
 	case types.Int8, types.Oid:
 		return textInt[int64]
-	case types.Text, types.Varchar, types.Name, types.JSON, types.JSONB, types.JSONPath, types.Bpchar, types.Char, types.Unknown:
+	case types.Text, types.Varchar, types.Name, types.JSON, types.JSONB, types.JSONPath, types.Bpchar, types.Unknown:
 		return raw
 	case types.Numeric:
 		return textNumeric
