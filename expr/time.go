@@ -244,7 +244,11 @@ func makeInterval(r *row) error {
 	days := int64(r.intOr(2, 0))*7 + int64(r.intOr(3, 0))
 	us := int64(r.intOr(4, 0))*3600000000 + int64(r.intOr(5, 0))*60000000
 	if len(r.args) > 6 {
-		us += int64(math.RoundToEven(r.f8(6) * 1e6))
+		secs := math.RoundToEven(r.f8(6) * 1e6)
+		if math.IsNaN(secs) || math.Abs(secs) > math.MaxInt64/2 {
+			return errIntervalRange
+		}
+		us += int64(secs)
 	}
 	if int64(int32(months)) != months || int64(int32(days)) != days {
 		return errIntervalRange

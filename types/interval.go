@@ -18,7 +18,7 @@ type intervalUnit struct {
 
 var intervalUnits = map[string]intervalUnit{
 	"us": {us: 1}, "usec": {us: 1}, "usecs": {us: 1}, "microsecon": {us: 1}, "microsecond": {us: 1}, "microseconds": {us: 1}, "useconds": {us: 1},
-	"ms": {us: 1000}, "msec": {us: 1000}, "msecs": {us: 1000}, "mseconds": {us: 1000}, "millisecond": {us: 1000}, "milliseconds": {us: 1000},
+	"millisecon": {us: 1000}, "ms": {us: 1000}, "msec": {us: 1000}, "msecs": {us: 1000}, "mseconds": {us: 1000}, "millisecond": {us: 1000}, "milliseconds": {us: 1000},
 	"s": {us: usPerSec}, "sec": {us: usPerSec}, "secs": {us: usPerSec}, "second": {us: usPerSec}, "seconds": {us: usPerSec},
 	"m": {us: usPerMin}, "min": {us: usPerMin}, "mins": {us: usPerMin}, "minute": {us: usPerMin}, "minutes": {us: usPerMin},
 	"h": {us: usPerHour}, "hr": {us: usPerHour}, "hrs": {us: usPerHour}, "hour": {us: usPerHour}, "hours": {us: usPerHour},
@@ -30,40 +30,35 @@ var intervalUnits = map[string]intervalUnit{
 	"mil": {months: 12000}, "mils": {months: 12000}, "millennium": {months: 12000}, "millennia": {months: 12000},
 }
 
+// maxUnitName is how many letters of a unit's name count.
+const maxUnitName = 10
+
 // intervalAcc gathers an interval with wide fields.
 type intervalAcc struct {
-	months, days int64
-	us           float64 // fraction beyond usWhole
-	usWhole      int64
-	over         bool
-	bare         intervalUnit // of a last number without a unit
-	minutes      bool         // two parts with a colon are minutes and seconds
-	seen         uint16       // fields met so far, by bit; none may come twice
+	years, months, days int64   // years and months each have their own range
+	us                  float64 // fraction beyond usWhole
+	usWhole             int64
+	over                bool
+	bare                intervalUnit // of a last number without a unit
+	minutes             bool         // two parts with a colon are minutes and seconds
+	seen                uint16       // fields met so far, by bit; none may come twice
 }
 
 // add adds whole.frac units; the fraction cascades to smaller fields.
 func (a *intervalAcc) add(whole int64, frac float64, u intervalUnit) {
 	mul := func(dst *int64, k int64) {
-		hi, lo := bits.Mul64(uint64(max(whole, -whole)), uint64(k))
-		if hi != 0 || lo > math.MaxInt64 {
+		p := whole * k
+		if p/k != whole {
 			a.over = true
 			return
-		}
-		p := int64(lo)
-		if whole < 0 {
-			p = -p
 		}
 		s := *dst + p
 		a.over = a.over || (s > *dst) != (p > 0) && p != 0
 		*dst = s
 	}
-	if u.months > 0 { // years and months each have their own range
-		n := max(u.months/12, 1)
-		a.over = a.over || whole > math.MaxInt32/n || whole < -math.MaxInt32/n
-	}
 	switch {
 	case u.months >= 12:
-		mul(&a.months, u.months)
+		mul(&a.years, u.months/12)
 		a.months += int64(math.RoundToEven(frac * float64(u.months)))
 	case u.months > 0:
 		mul(&a.months, 1)
@@ -80,15 +75,18 @@ func (a *intervalAcc) add(whole int64, frac float64, u intervalUnit) {
 func (a *intervalAcc) fracDays(f float64) {
 	d := math.Trunc(f)
 	a.days += int64(d)
-	a.usWhole += int64(math.RoundToEven((f - d) * float64(usPerDay)))
+	us, fits := addInt64(a.usWhole, int64(math.RoundToEven((f-d)*float64(usPerDay))))
+	a.over = a.over || !fits && us != a.usWhole
+	a.usWhole = us
 }
 
 func (a *intervalAcc) value() (IntervalValue, bool) {
 	us, fits := addInt64(a.usWhole, int64(math.RoundToEven(a.us)))
-	if a.over || !fits && a.us != 0 || a.days != int64(int32(a.days)) {
+	narrow := func(v int64) bool { return v == int64(int32(v)) }
+	if a.over || !fits && a.us != 0 || !narrow(a.years) || !narrow(a.months) || !narrow(a.days) {
 		return IntervalValue{}, false
 	}
-	return IntervalValue{Months: int32(a.months), Days: int32(a.days), Micros: us}, true
+	return IntervalValue{Months: int32(a.years*12 + a.months), Days: int32(a.days), Micros: us}, true
 }
 
 // ParseInterval reads every input style of PostgreSQL: verbose, ISO 8601 and
@@ -110,7 +108,7 @@ func parseInterval(s string, mod int32) (IntervalValue, error) {
 		return IntervalValue{}, errDateSyntax("interval", s)
 	}
 	v, ok := a.value()
-	if ok && a.months != int64(v.Months) {
+	if ok && a.years*12+a.months != int64(v.Months) {
 		return v, errInterval() // the years and the months by themselves are in range
 	}
 	if !ok {
@@ -144,80 +142,20 @@ func (a *intervalAcc) scanNumber(t string) (whole int64, frac float64, neg bool,
 		return 0, 0, false, 0
 	}
 	if end > start {
-		v, err := strconv.ParseInt(t[start:end], 10, 64)
+		sign := ""
+		if neg {
+			sign = "-"
+		}
+		v, err := strconv.ParseInt(sign+t[start:end], 10, 64)
 		if err != nil {
 			a.over = true
 		}
 		whole = v
 	}
 	if neg {
-		whole, frac = -whole, -frac
+		frac = -frac
 	}
 	return whole, frac, neg, i
-}
-
-func (a *intervalAcc) parseISO(t string) bool {
-	inTime, any, have := false, false, false
-	for t != "" {
-		if t[0] == 'T' {
-			inTime, any, have, t = true, true, false, t[1:]
-			continue
-		}
-		w, f, neg, n := a.scanNumber(t)
-		if n == 0 {
-			return false
-		}
-		t = t[n:]
-		if t == "" || t[0] == '-' || t[0] == ':' { // the alternative form P0001-02-03T04:05:06
-			return !have && a.isoAlternative(w, neg, f, t, inTime)
-		}
-		any, have = true, true
-		c := t[0]
-		t = t[1:]
-		var u intervalUnit
-		switch {
-		case c == 'Y' && !inTime:
-			u.months = 12
-		case c == 'M' && !inTime:
-			u.months = 1
-		case c == 'W' && !inTime:
-			u.days = 7
-		case c == 'D' && !inTime:
-			u.days = 1
-		case c == 'H' && inTime:
-			u.us = usPerHour
-		case c == 'M' && inTime:
-			u.us = usPerMin
-		case c == 'S' && inTime:
-			u.us = usPerSec
-		default:
-			return false
-		}
-		a.add(w, f, u)
-	}
-	return any
-}
-
-func (a *intervalAcc) isoAlternative(first int64, neg bool, frac float64, t string, inTime bool) bool {
-	units := []intervalUnit{{months: 12}, {months: 1}, {days: 1}}
-	sep := byte('-')
-	if inTime {
-		units, sep = []intervalUnit{{us: usPerHour}, {us: usPerMin}, {us: usPerSec}}, ':'
-	}
-	a.add(first, frac, units[0])
-	for i := 1; i < 3 && t != "" && t[0] == sep; i++ {
-		w, f, _, n := a.scanNumber(t[1:])
-		if n == 0 {
-			return false
-		}
-		a.add(w, f, units[i])
-		t = t[1+n:]
-	}
-	if t != "" && t[0] == 'T' && !inTime {
-		w, f, sg, n := a.scanNumber(t[1:])
-		return n > 0 && a.isoAlternative(w, sg, f, t[1+n:], true)
-	}
-	return t == ""
 }
 
 // parseVerbose reads '1 day 02:03:04', '1-2', '@ 3 mons ago' and mixtures.
@@ -247,7 +185,13 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		}
 		any = true
 		rest := t[n:]
+		if t[n-1] == '.' && rest != "" && isLetter(rest[0]) {
+			return false
+		}
 		switch {
+		case rest != "" && rest[0] == ':' && f != 0:
+			a.over = true
+			return false
 		case rest != "" && rest[0] == ':':
 			m, ok := a.clock(w, neg, rest)
 			if !ok || !a.once(seenHour|seenMinute|seenSeconds) {
@@ -285,7 +229,7 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 			t = rest
 			continue
 		}
-		word := strings.ToLower(rest[:k])
+		word := strings.ToLower(rest[:min(k, maxUnitName)])
 		u, ok := intervalUnits[word]
 		if !ok {
 			return false
@@ -297,6 +241,8 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		t = rest[k:]
 	}
 	if ago {
+		a.over = a.over || a.usWhole == math.MinInt64
+		a.years = -a.years
 		a.months, a.days, a.usWhole, a.us = -a.months, -a.days, -a.usWhole, -a.us
 	}
 	return any
@@ -368,6 +314,9 @@ func (a *intervalAcc) clock(h int64, neg bool, t string) (int, bool) {
 		return 0, false // nothing behind a colon is zero
 	}
 	used := 1 + n
+	if f != 0 && used < len(t) && t[used] == ':' {
+		return 0, false
+	}
 	if n > 0 && used < len(t) && t[used] == ':' {
 		rest := t[used+1:]
 		s, sf, _, k := a.scanNumber(rest)
@@ -599,13 +548,19 @@ func JustifyDays(v IntervalValue) (IntervalValue, error) {
 
 // JustifyInterval does both, and makes all fields of one sign.
 func JustifyInterval(v IntervalValue) (IntervalValue, error) {
-	v, err := JustifyHours(v)
-	if err != nil {
-		return v, err
+	if v.Days > 0 && v.Micros > 0 || v.Days < 0 && v.Micros < 0 { // else they cannot overflow
+		var fits bool
+		if v.Months, fits = addInt32(v.Months, v.Days/30); !fits {
+			return v, errInterval()
+		}
+		v.Days %= 30
 	}
-	if v, err = JustifyDays(v); err != nil {
-		return v, err
+	v.Days, v.Micros = v.Days+int32(v.Micros/usPerDay), v.Micros%usPerDay
+	var fits bool
+	if v.Months, fits = addInt32(v.Months, v.Days/30); !fits {
+		return v, errInterval()
 	}
+	v.Days %= 30
 	if v.Months > 0 && (v.Days < 0 || v.Days == 0 && v.Micros < 0) {
 		v.Days += 30
 		v.Months--
