@@ -190,8 +190,7 @@ func (a *intervalAcc) parseVerbose(t string) bool {
 		}
 		switch {
 		case rest != "" && rest[0] == ':' && f != 0:
-			a.over = true
-			return false
+			rest = rest[1:] // no hours: a number before a time
 		case rest != "" && rest[0] == ':':
 			m, ok := a.clock(w, neg, rest)
 			if !ok || !a.once(seenHour|seenMinute|seenSeconds) {

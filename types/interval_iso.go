@@ -74,7 +74,8 @@ func (a *intervalAcc) parseISO(t string) bool {
 		case inTime && packed && c == 0 && width == 6:
 			a.add(w/10000, 0, hour)
 			a.add(w/100%100, 0, minute)
-			a.add(w%100, f, second)
+			a.add(w%100, 0, second)
+			a.add(0, f, intervalUnit{us: 1}) // there, unlike elsewhere, of a microsecond
 			return true
 		case !inTime && (c == 0 || c == 'T' || c == '-'):
 			var ok bool
