@@ -11,12 +11,9 @@ import (
 const usualRule = ",M3.2.0,M11.1.0"
 
 // posixZone reads a zone by its rule: UTC-3, <+02>-02, PST8PDT,M3.2.0,M11.1.0.
-// Offsets count west of Greenwich. nil if it is none.
+// The name may be missing. Offsets count west of Greenwich. nil if it is none.
 func posixZone(n string) *Zone {
 	std, rest := posixName(n)
-	if std == "" {
-		return nil
-	}
 	off, rest, ok := posixOffset(rest)
 	if !ok {
 		return nil
