@@ -89,7 +89,6 @@ func operatorFuncs(ops map[string][]*Func) []*Func {
 	add("jsonb_exists_any", "?|", tJSONB, tTextArray)
 	add("jsonb_exists_all", "?&", tJSONB, tTextArray)
 	add("jsonb_delete", "-", tJSONB, tText)
-	add("jsonb_delete", "-", tJSONB, tTextArray)
 	add("jsonb_delete", "-", tJSONB, tI4)
 	add("jsonb_delete_path", "#-", tJSONB, tTextArray)
 	for prefix, t := range map[string]types.T{"json": tJSON, "jsonb": tJSONB} {

@@ -46,7 +46,7 @@ func (e *Runner) FrozenSession(path []string, m map[string]string) *expr.Session
 	now, _ := strconv.ParseInt(m[SettingNow], 10, 64)
 	s := &expr.Session{User: catalog.Owner, Database: cmp.Or(m[SettingDatabase], catalog.Owner), SearchPath: path, NowMicros: now}
 	s.Options.Now = func() int64 { return now }
-	if z, err := types.LoadZone(m["timezone"]); err == nil {
+	if z, err := types.LoadSessionZone(m["timezone"]); err == nil {
 		s.Options.Zone = z
 	}
 	s.Options.IntervalStyle = IntervalStyle(m[SettingIntervals])
