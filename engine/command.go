@@ -179,6 +179,7 @@ func (s *Session) savepointCommand(st sql.Stmt) commandFunc {
 			}
 			i, err := s.findSavepoint(st.Name)
 			if err == nil {
+				s.tx.modes.readOnly = s.tx.saves[i].modes.readOnly // SET TRANSACTION READ ONLY ends with its subtransaction
 				s.tx.saves = s.tx.saves[:i]
 			}
 			return err

@@ -14,6 +14,8 @@ import (
 type cursor struct {
 	portal *portal
 	hold   bool
+	number int        // of the session's cursors
+	failed bool       // a FETCH has failed: no other can be done
 	part   *vec.Chunk // the chunk being handed out
 	at     int        // rows of part handed out
 }
@@ -72,7 +74,8 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 		if err := q.permit(); err != nil {
 			return nil, "", err
 		}
-		s.cursors[st.Name] = &cursor{portal: &portal{p: q, args: args}, hold: st.Hold}
+		s.declared++
+		s.cursors[st.Name] = &cursor{portal: &portal{p: q, args: args}, hold: st.Hold, number: s.declared}
 		return nil, "DECLARE CURSOR", nil
 	}
 	return nil
@@ -95,6 +98,16 @@ func (s *Session) closeCursor(name string) error {
 	return nil
 }
 
+// closeCursorsSince closes the cursors that were declared after the first n.
+func (s *Session) closeCursorsSince(n int) {
+	for name, c := range s.cursors {
+		if c.number > n {
+			c.close()
+			delete(s.cursors, name)
+		}
+	}
+}
+
 func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
 	if st.Dir != sql.FetchForward || st.Count < 0 {
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").
@@ -108,7 +121,11 @@ func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
 		if c == nil {
 			return nil, "", pgerr.New(pgerr.InvalidCursorName, "cursor \"%s\" does not exist", st.Cursor)
 		}
+		if c.failed {
+			return nil, "", pgerr.New(pgerr.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", st.Cursor)
+		}
 		rows, err := c.fetch(ctx, st.Count)
+		c.failed = err != nil
 		if st.Move && err == nil {
 			return nil, "MOVE " + itoa(int64(rows.Rows)), nil
 		}

@@ -202,6 +202,23 @@ func (r *run) givenRows(id uint32) (*vec.Chunk, error) {
 	return nil, pgerr.New(pgerr.Internal, "there are no rows %d in the statement", id)
 }
 
+// madeRows returns the rows of a part of the statement, and makes those that are made
+// for the first that reads them.
+func (r *run) madeRows(s *plan.Scan) (*vec.Chunk, error) {
+	if _, ok := r.given[s.Rel]; ok || s.Made == nil {
+		return r.givenRows(s.Rel)
+	}
+	c, err := r.collect(s.Made.Root)
+	if err != nil {
+		return nil, err
+	}
+	if r.given == nil {
+		r.given = map[uint32]*vec.Chunk{}
+	}
+	r.given[s.Rel] = c
+	return c, nil
+}
+
 // mutate runs one INSERT, UPDATE or DELETE and returns the rows of RETURNING (nil:
 // none) and the number of rows changed.
 func (r *run) mutate(d *planner.Mutation) (*vec.Chunk, int64, error) {

@@ -71,6 +71,9 @@ func (s *Session) setMode(key, value string) error {
 			what = "SET TRANSACTION ISOLATION LEVEL must"
 		}
 	case "transaction_read_only":
+		if value == "off" && tx.modes.readOnly && subtransaction {
+			return pgerr.New(pgerr.ActiveSQLTransaction, "cannot set transaction read-write mode inside a read-only transaction")
+		}
 		if value == "off" && tx.modes.readOnly && tx.queried {
 			return pgerr.New(pgerr.ActiveSQLTransaction, "transaction read-write mode must be set before any query")
 		}

@@ -27,6 +27,12 @@ func bindParams(n plan.Node, ts []types.T, args []types.Datum) (plan.Node, error
 		return nil, pgerr.New(pgerr.ProtocolViolation, "bind message supplies %d parameters, but the statement requires %d", len(args), len(ts))
 	}
 	return plan.Rewrite(n, func(n plan.Node) plan.Node {
+		if s, ok := n.(*plan.Scan); ok && s.Made != nil {
+			c := *s
+			root, _ := bindParams(s.Made.Root, ts, args)
+			c.Made = &plan.Made{Root: root}
+			return &c
+		}
 		return plan.MapExprs(n, func(e expr.Expr) expr.Expr { return bindExpr(e, args) })
 	}), nil
 }

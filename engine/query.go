@@ -208,7 +208,7 @@ func narrowed(s *plan.Scan, f func(*vec.Chunk) error) func(*vec.Chunk) error {
 
 // scanGiven reads rows that a part of the statement makes.
 func (r *run) scanGiven(s *plan.Scan, f func(*vec.Chunk) error) error {
-	all, err := r.givenRows(s.Rel)
+	all, err := r.madeRows(s)
 	if err != nil || all.Rows == 0 {
 		return err
 	}

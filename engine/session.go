@@ -27,6 +27,7 @@ type Session struct {
 	hushed   bool  // notices are kept back
 	made     int64 // rows that CREATE TABLE AS has stored; -1: it was none
 	cursors  map[string]*cursor
+	declared int // cursors so far
 	given    given
 	started  time.Time
 	remote   string

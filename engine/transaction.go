@@ -45,9 +45,10 @@ type savepoint struct {
 	name   string
 	writes []savedWrite
 	ddl    *catalogTx
-	// notes, listens and locks are how many there were.
-	notes, listens, locks int
-	modes                 modes
+	// notes, listens and locks are how many there were, cursors how many the session
+	// had declared.
+	notes, listens, locks, cursors int
+	modes                          modes
 	// What SET CONSTRAINTS had said, and the checks that were still to be made.
 	deferAll            *bool
 	deferred, postponed map[uint32]bool
@@ -247,6 +248,12 @@ func (s *Session) endBlock(ctx context.Context, rollback, chain bool) (string, e
 func (s *Session) endTransaction(ctx context.Context, rollback bool) (string, error) {
 	if !s.tx.block {
 		s.notice("WARNING", pgerr.New(pgerr.NoActiveSQLTransaction, "there is no transaction in progress"))
+		switch several := s.tx.open && !s.tx.alone; { // statements sent together are a transaction too
+		case several && rollback:
+			s.abort()
+		case several:
+			return "COMMIT", s.commit(ctx)
+		}
 		if rollback {
 			return "ROLLBACK", nil
 		}
@@ -269,6 +276,7 @@ func (s *Session) needBlock(what string) error {
 
 func (s *Session) setSavepoint(name string) {
 	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), locks: len(s.tx.locks), modes: s.tx.modes,
+		cursors: s.declared,
 		deferAll: s.tx.deferAll, deferred: maps.Clone(s.tx.deferred), postponed: maps.Clone(s.tx.postponed)}
 	for _, w := range s.tx.writes {
 		sp.writes = append(sp.writes, savedWrite{w, w.Rows.Rows, w.Revision})
@@ -304,6 +312,7 @@ func (s *Session) rollbackTo(name string) error {
 		s.tx.writes = append(s.tx.writes, w)
 	}
 	s.tx.failed, s.tx.modes = false, sp.modes
+	s.closeCursorsSince(sp.cursors)
 	s.tx.deferAll, s.tx.deferred = sp.deferAll, maps.Clone(sp.deferred)
 	for oid := range sp.postponed { // what has been checked since is to be checked again
 		if s.tx.postponed == nil {

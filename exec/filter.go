@@ -14,6 +14,8 @@ type filter struct {
 	sel  []int32
 	drop []int32
 	out  *vec.Chunk
+
+	apart singly
 }
 
 func newFilter(p *plan.Filter, b *opBase) (Operator, error) {
@@ -21,10 +23,13 @@ func newFilter(p *plan.Filter, b *opBase) (Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &filter{opBase: b, cond: cond, out: vec.NewChunk(plan.Types(p.Schema()), 0)}, nil
+	return &filter{opBase: b, cond: cond, out: vec.NewChunk(plan.Types(p.Schema()), 0), apart: newSingly([]expr.Expr{p.Cond})}, nil
 }
 
 func (f *filter) Push(_ int, c *vec.Chunk, emit Emit) error {
+	if f.apart.needed(c) {
+		return f.apart.each(c, f.ctx.rows(), func(part *vec.Chunk) error { return f.Push(0, part, emit) })
+	}
 	f.begin()
 	sel, err := f.cond.Filter(f.ctx.Expr, c, f.sel[:0])
 	failed := f.end()

@@ -18,10 +18,11 @@ type project struct {
 	keep  *vec.Chunk // rows left when some failed
 	sel   []int32
 	drop  []int32
+	apart singly
 }
 
 func newProject(p *plan.Project, b *opBase) (Operator, error) {
-	op := &project{opBase: b, refs: make([]int, len(p.Exprs)), progs: make([]*expr.Program, len(p.Exprs))}
+	op := &project{opBase: b, refs: make([]int, len(p.Exprs)), progs: make([]*expr.Program, len(p.Exprs)), apart: newSingly(p.Exprs)}
 	op.out.Cols = make([]vec.Vector, len(p.Exprs))
 	for i, e := range p.Exprs {
 		op.refs[i] = -1
@@ -45,6 +46,9 @@ func (p *project) rearranges(n int) bool {
 }
 
 func (p *project) Push(_ int, c *vec.Chunk, emit Emit) error {
+	if p.apart.needed(c) {
+		return p.apart.each(c, p.ctx.rows(), func(part *vec.Chunk) error { return p.Push(0, part, emit) })
+	}
 	p.begin()
 	for i, prog := range p.progs {
 		if prog == nil {

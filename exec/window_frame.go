@@ -72,6 +72,10 @@ func (r *frame) rangeBound(off expr.Expr, kind plan.BoundKind, ts []types.T) (*e
 	switch key.Type().ID {
 	case types.Date:
 		key = &expr.Cast{Arg: key, To: types.TTimestamp}
+	case types.Int2, types.Int4: // as numbers that no offset leads out of
+		key, off = &expr.Cast{Arg: key, To: types.TInt8}, &expr.Cast{Arg: off, To: types.TInt8}
+	case types.Float4:
+		key = &expr.Cast{Arg: key, To: types.TFloat8}
 	case types.Time: // as intervals, which go beyond a day; of the offset only the time counts
 		key = &expr.Cast{Arg: key, To: types.TInterval}
 		var err error
@@ -90,8 +94,11 @@ func (r *frame) rangeBound(off expr.Expr, kind plan.BoundKind, ts []types.T) (*e
 		name = "-"
 	}
 	fn, err := expr.ResolveOp(name, key.Type(), off.Type())
-	if key.Type().ID == types.Timetz {
+	switch key.Type().ID {
+	case types.Timetz:
 		fn = expr.TimetzShift(name)
+	case types.Int8:
+		fn = expr.BigintShift(name)
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ type pairSum struct {
 	x, y, xx, yy, xy exactSum
 	dirty            bool
 	finish           func(s *moments) (float64, bool)
-	counts           bool // regr_count
+	counts           bool  // regr_count
+	least            int64 // of fewer pairs the result is NULL
 }
 
 // moments are the sums as rationals: n, Σx, Σy and the central sums n·Sxx,
@@ -39,7 +40,10 @@ func regressionAggs() []*AggFunc {
 	}
 	sampled := func(s *moments) *big.Rat { return new(big.Rat).Mul(s.n, new(big.Rat).Sub(s.n, big.NewRat(1, 1))) }
 	agg("covar_pop", func(s *moments) (float64, bool) { return ratio(s.sxy, new(big.Rat).Mul(s.n, s.n)) })
-	agg("covar_samp", func(s *moments) (float64, bool) { return ratio(s.sxy, sampled(s)) })
+	out = append(out, &AggFunc{Name: "covar_samp", Args: ts(tF8, tF8), Ret: tF8, Make: func(MakeArgs) AggImpl {
+		f := func(s *moments) (float64, bool) { return ratio(s.sxy, sampled(s)) }
+		return AggImpl{New: func() Acc { return &pairSum{finish: f, least: 2} }}
+	}})
 	agg("regr_avgx", func(s *moments) (float64, bool) { return ratio(s.x, s.n) })
 	agg("regr_avgy", func(s *moments) (float64, bool) { return ratio(s.y, s.n) })
 	agg("regr_sxx", func(s *moments) (float64, bool) { return ratio(s.sxx, s.n) })
@@ -116,7 +120,7 @@ func (a *pairSum) Result(_ *Ctx, dst vec.Vector) error {
 	case a.counts:
 		dst.AppendDatum(a.n + a.special)
 		return nil
-	case a.n+a.special == 0:
+	case a.n+a.special == 0 || a.n+a.special < a.least:
 		dst.AppendNull()
 		return nil
 	case a.special > 0:

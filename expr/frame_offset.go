@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"math"
+
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -13,7 +15,7 @@ func CheckFrameOffset(d types.Datum, t types.T, asRange bool, what string) error
 		return pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", what)
 	}
 	zero, err := types.ParseText(t, "0", &types.Options{})
-	if err != nil || CompareDatums(t, d, zero) >= 0 {
+	if err != nil || CompareDatums(t, d, zero) >= 0 && !isNaN(t, d) {
 		return err
 	}
 	if asRange {
@@ -44,4 +46,31 @@ func FrameOffset(t types.T, asRange bool, what string) *Func {
 		}
 		return nil
 	}}
+}
+
+// isNaN reports whether d, of type t, is no number.
+func isNaN(t types.T, d types.Datum) bool {
+	if t.ID != types.Float8 && t.ID != types.Float4 && t.ID != types.Numeric {
+		return false
+	}
+	nan, err := types.ParseText(t, "NaN", &types.Options{})
+	return err == nil && CompareDatums(t, d, nan) == 0
+}
+
+// BigintShift is + or - of an offset that is not negative, as window frames need it:
+// it ends at the last number of the type.
+func BigintShift(name string) *Func {
+	return safe(fn(name, ts(tI8, tI8), tI8, func(r *row) error {
+		v, off := r.i8(0), r.i8(1)
+		if name == "-" {
+			if v < math.MinInt64+off {
+				return r.putI8(math.MinInt64)
+			}
+			return r.putI8(v - off)
+		}
+		if v > math.MaxInt64-off {
+			return r.putI8(math.MaxInt64)
+		}
+		return r.putI8(v + off)
+	}))
 }

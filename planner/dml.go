@@ -243,6 +243,9 @@ func (b *binder) finishMutation(m *Mutation) (*Mutation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.optimizeShared(); err != nil {
+		return nil, err
+	}
 	for _, x := range append(slices.Clone(b.with), m) {
 		if err := b.optimizeMutation(x); err != nil {
 			return nil, err

@@ -104,7 +104,8 @@ func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []insertTarg
 	if q.Values != nil && q.OrderBy == nil && q.Limit == nil && q.Skip == nil && q.With == nil {
 		return b.insertValues(s, t, cols, env)
 	}
-	r, err := b.boundQuery(q, &scope{ctes: env}, queryMode{keepUnknown: true})
+	// Defaults are computed in the order of the rows.
+	r, err := b.boundQuery(q, &scope{ctes: env}, queryMode{keepUnknown: true, root: len(q.OrderBy) > 0})
 	if err != nil {
 		return nil, err
 	}

@@ -155,6 +155,9 @@ func (b *binder) windowAgg(ec *exprContext, e *sql.FuncCall, w *winItem) error {
 	if err != nil {
 		return err
 	}
+	if !e.Star && len(args) == 0 && e.Name == "count" {
+		return b.errAt(e, pgerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function")
+	}
 	item := &aggItem{}
 	if item.fn, err = expr.ResolveAgg(e.Name, typesOf(args)); err != nil {
 		return b.placed(err, e)
@@ -303,6 +306,14 @@ func (b *binder) frameOffset(ec *exprContext, s *sql.WindowSpec, bound sql.Bound
 	return x, nil
 }
 
+// frameType is the type that an order by t is by: varchar has none of its own.
+func frameType(t types.T) types.T {
+	if t.ID == types.Varchar {
+		return types.TText
+	}
+	return t.Base()
+}
+
 // rangeOffset gives an offset of RANGE the type that is added to the order value.
 func (b *binder) rangeOffset(x expr.Expr, s *sql.WindowSpec, at sql.Node, w *winItem) (expr.Expr, error) {
 	if len(w.order) != 1 {
@@ -312,14 +323,20 @@ func (b *binder) rangeOffset(x expr.Expr, s *sql.WindowSpec, at sql.Node, w *win
 	switch c := t.Category(); {
 	case c == 'D':
 		t = types.TInterval
+	case t.ID == types.Float4:
+		t = types.TFloat8
+	case t.ID == types.Int2 || t.ID == types.Int4:
+		if t = t.Base(); x.Type().ID == types.Int4 || x.Type().ID == types.Int8 {
+			t = x.Type().Base()
+		}
 	case (c == 'N' || c == 'T') && t.ID != types.Money:
 		t = t.Base()
 	default:
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", t.Base()).At(b.at(at))
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", frameType(t)).At(b.at(leftmost(at.(sql.Expr))))
 	}
 	if from := x.Type(); from.ID != types.Unknown && !expr.CanCast(from, t, expr.Implicit) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s",
-			w.order[0].e.Type().Base(), from.Base()).WithHint("Cast the offset value to an appropriate type.").At(b.at(leftmost(at.(sql.Expr))))
+			frameType(w.order[0].e.Type()), from.Base()).WithHint("Cast the offset value to an appropriate type.").At(b.at(leftmost(at.(sql.Expr))))
 	}
 	return b.coerce(x, t, expr.Implicit, at)
 }

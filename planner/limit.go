@@ -34,13 +34,7 @@ func (b *binder) limit(q *sql.Select, outer *scope, env *cteEnv, r *bound, mode 
 			}
 			lim, off = nil, nil
 		}
-		if len(r.order) > 0 {
-			r.node = &plan.Sort{Input: r.node, Order: r.order}
-		}
-		if lim != nil || off != nil {
-			r.node = &plan.Limit{Input: r.node, Limit: lim, Offset: off}
-		}
-		return nil
+		return b.ordered(q, r, lim, off)
 	}
 	if lim == nil && off == nil {
 		return nil

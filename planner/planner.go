@@ -72,6 +72,9 @@ func (b *binder) finish(n plan.Node, cols []plan.Column) (*Query, error) {
 	if n, err = b.optimize(n); err != nil {
 		return nil, err
 	}
+	if err := b.optimizeShared(); err != nil {
+		return nil, err
+	}
 	for _, m := range b.with {
 		if err := b.optimizeMutation(m); err != nil {
 			return nil, err
@@ -171,6 +174,7 @@ type binder struct {
 	views      int
 	with       []*Mutation // the data-modifying statements of WITH, in order
 	given      uint32      // number of plan.RelGiven relations
+	shared     []*plan.Made
 	// needWitness: the row of an item was asked for that an outer join can leave
 	// out; witness: outer joins are to have columns that tell (expr_row.go).
 	needWitness, witness bool

@@ -30,6 +30,9 @@ type bound struct {
 	order []expr.SortKey
 	// names are the places of the output columns in the text.
 	at []sql.Node
+	// late are the visible columns that are computed of node's row when the rows are
+	// in order; nil: none, or in their places those that are not such ones.
+	late []expr.Expr
 	// sc is what the names of a plain SELECT mean; nil of another query.
 	sc *scope
 }

@@ -29,7 +29,10 @@ type selection struct {
 	groups  []groupSet
 	keys    []expr.Expr // grouping expressions over the FROM row
 	order   []targetKey
-	on      []int // DISTINCT ON: targets
+	on      []int      // DISTINCT ON: targets
+	onAt    []sql.Node // and their places
+	mode    queryMode
+	latest  []expr.Expr // see bound.late
 	// pinned is the select list with every * spelled out, unless unpinned.
 	pinned   []sql.Target
 	unpinned bool
@@ -54,20 +57,21 @@ func (b *binder) selectCore(q *sql.Select, outer *scope, env *cteEnv, mode query
 }
 
 func (b *binder) selectOnce(q *sql.Select, outer *scope, env *cteEnv, mode queryMode) (*bound, error) {
-	s := &selection{b: b, q: q, sc: &scope{parent: outer, ctes: env}}
+	s := &selection{b: b, q: q, mode: mode, sc: &scope{parent: outer, ctes: env}}
 	var err error
 	if s.node, err = b.fromList(q.From, s.sc); err != nil {
 		return nil, err
 	}
-	steps := []func() error{s.where, s.bindTargets, s.bindGroups, s.bindHaving, s.bindOrder, s.bindDistinctOn, s.noAggregates,
+	// Of several errors the one that PostgreSQL finds first is told.
+	steps := []func() error{s.bindTargets, s.where, s.bindHaving, s.bindOrder, s.bindGroups, s.bindDistinctOn, s.noAggregates,
 		func() error { s.inheritOrder(mode); return nil },
-		func() error { return s.settle(mode) }, s.group, s.window, s.project, s.distinct}
+		func() error { return s.settle(mode) }, s.group, s.window, s.project, s.distinct, s.computeLate}
 	for _, f := range steps {
 		if err := f(); err != nil {
 			return nil, err
 		}
 	}
-	r := &bound{node: s.node, sc: s.sc}
+	r := &bound{node: s.node, sc: s.sc, late: s.latest}
 	for i, t := range s.targets[:s.visible] {
 		r.cols = append(r.cols, plan.Column{Name: t.name, Typ: s.node.Schema()[i].Typ})
 		r.at = append(r.at, t.at)
@@ -208,15 +212,38 @@ func (s *selection) bindDistinctOn() error {
 			return err
 		}
 		if !slices.Contains(s.on, i) {
-			s.on = append(s.on, i)
+			s.on, s.onAt = append(s.on, i), append(s.onAt, leftmost(e))
 		}
 	}
 	for i, k := range s.order {
 		if i < len(s.on) && !slices.Contains(s.on, k.target) {
-			return s.b.errAt(s.q.DistinctOn[0], pgerr.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
+			return s.b.errAt(s.unordered(), pgerr.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
 		}
 	}
 	return nil
+}
+
+// unordered is the place of the DISTINCT ON expression that ORDER BY has not among
+// its first ones.
+func (s *selection) unordered() sql.Node {
+	matched, skipped := map[int]bool{}, false
+	for _, k := range s.order {
+		i := slices.Index(s.on, k.target)
+		switch {
+		case i < 0:
+			skipped = true
+		case skipped:
+			return s.onAt[i]
+		default:
+			matched[i] = true
+		}
+	}
+	for i, at := range s.onAt {
+		if !matched[i] {
+			return at
+		}
+	}
+	return s.onAt[0]
 }
 
 // inheritOrder gives a plain SELECT over one ordered subquery its order, where
@@ -287,8 +314,14 @@ func (s *selection) project() error {
 	if s.node, es, err = s.b.planSubqueries(s.node, es); err != nil {
 		return err
 	}
+	if late := s.late(es); late != nil {
+		s.postpone(es, late)
+	}
 	if s.node, es, err = s.b.expandSets(s.node, es); err != nil {
 		return err
+	}
+	for _, t := range s.targets[len(es):] {
+		es = append(es, t.e)
 	}
 	p := &plan.Project{Input: s.node, Exprs: es}
 	for i, t := range s.targets {
@@ -336,7 +369,7 @@ func figureName(e sql.Expr) string {
 func nameOf(e sql.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *sql.ColumnRef:
-		if !e.Star && len(e.Parts) > 0 {
+		if len(e.Parts) > 0 {
 			return e.Parts[len(e.Parts)-1], true
 		}
 	case *sql.FuncCall:

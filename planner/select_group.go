@@ -659,12 +659,26 @@ func (p *preProject) build() plan.Node {
 	return &plan.Project{Input: p.node, Exprs: p.exprs, Out: p.out}
 }
 
+// guard makes of the inputs of an aggregate those that may fail, or differ from call
+// to call, such ones that are computed only for the rows that filter, the input at
+// but, lets through.
+func guard(in []expr.Expr, filter expr.Expr, but int) {
+	for i, x := range in {
+		if i != but && (mayFail(x) || plan.IsVolatile(x)) {
+			in[i] = &expr.Case{Whens: []expr.When{{Cond: filter, Then: x}}, Typ: x.Type()}
+		}
+	}
+}
+
 // aggColumns makes an aggregate call over columns of pre.
 func (b *binder) aggColumns(pre *preProject, a *aggItem) (expr.AggCall, error) {
 	var err error
 	in := a.inputs()
 	if pre.node, in, err = b.planSubqueries(pre.node, in); err != nil {
 		return expr.AggCall{}, err
+	}
+	if a.filter != nil {
+		guard(in, in[len(a.args)], len(a.args))
 	}
 	c := expr.AggCall{Fn: a.fn, Filter: -1, Distinct: a.distinct, Typ: a.typ}
 	for range a.args {

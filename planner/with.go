@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
@@ -28,6 +29,9 @@ type cte struct {
 	// itself can name them, but * does not mean them.
 	extra int
 	mute  bool // a data-modifying statement without RETURNING
+	// once: its rows are others when they are computed again; read tells that
+	// something has read them.
+	once, read bool
 }
 
 func outerEnv(outer *scope) *cteEnv {
@@ -94,9 +98,49 @@ func (b *binder) withClause(w *sql.With, outer *scope, top bool) (*cteEnv, error
 		if cols, err = b.cteColumns(c, cols); err != nil {
 			return nil, err
 		}
-		env = &cteEnv{next: env, cte: &cte{name: c.Name, node: n, cols: cols, depth: outer.depth(), size: b.nodes - before}}
+		made := &cte{name: c.Name, node: n, cols: cols, depth: outer.depth(), size: b.nodes - before}
+		if volatileRows(n) && !correlated(n) {
+			b.share(made)
+		}
+		env = &cteEnv{next: env, cte: made}
 	}
 	return env, nil
+}
+
+// share makes the rows of a query of WITH be computed once.
+func (b *binder) share(c *cte) {
+	if c.once = true; b.stream {
+		return
+	}
+	b.given++
+	scan := givenScan(b.given, c.name, c.cols)
+	scan.Made = &plan.Made{Root: c.node}
+	b.shared = append(b.shared, scan.Made)
+	c.node, c.size = scan, 1
+}
+
+// optimizeShared runs the rules on the queries whose rows are computed once.
+func (b *binder) optimizeShared() error {
+	for _, m := range b.shared {
+		var err error
+		if m.Root, err = b.optimize(m.Root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// volatileRows reports whether a plan may have other rows when it is computed again.
+func volatileRows(n plan.Node) bool {
+	found := false
+	plan.Walk(n, func(x plan.Node) bool {
+		if f, ok := x.(*plan.TableFunc); ok {
+			found = found || f.Fn.Volatility == expr.Volatile
+		}
+		plan.EachExpr(x, func(e expr.Expr) { found = found || plan.IsVolatile(e) })
+		return !found
+	})
+	return found
 }
 
 // cteColumns gives the columns of a common table expression the names listed
@@ -203,6 +247,11 @@ func (b *binder) cteRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		if err := b.grow(c.size, te); err != nil {
 			return nil, err
 		}
+		if c.once && c.read && b.stream {
+			return nil, b.unsupported(te, "a WITH query with volatile functions that is read more than once in a materialized view or sink",
+				"Make a materialized view of the WITH query.")
+		}
+		c.read = true
 		it, err := b.alias(te.Alias, c.name, c.cols, te)
 		if err != nil {
 			return nil, err

@@ -59,7 +59,12 @@ type Scan struct {
 	// Index is the OID of an index to read by instead of the primary key; 0: none.
 	Index uint32
 	Pos   int // position of the name in the query text, for errors
+	// Made makes the rows of a RelGiven that no part of the statement has made yet.
+	Made *Made
 }
+
+// Made are rows that are computed once for all that read them in a statement.
+type Made struct{ Root Node }
 
 // Upsert reads a source whose records are the present rows of keys: a row of
 // weight +1 replaces that of its key, one of weight -1 tells that the key is gone.

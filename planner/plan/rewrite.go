@@ -173,6 +173,11 @@ func Walk(n Node, f func(Node) bool) {
 // their types. Missing values leave their parameters.
 func WithParams(n Node, vals []types.Datum) Node {
 	return Rewrite(n, func(x Node) Node {
+		if s, ok := x.(*Scan); ok && s.Made != nil {
+			c := *s
+			c.Made = &Made{WithParams(s.Made.Root, vals)}
+			return &c
+		}
 		uses := false
 		EachExpr(x, func(e expr.Expr) {
 			expr.Walk(e, func(y expr.Expr) bool {
