@@ -357,6 +357,8 @@ type View struct {
 	Columns    []Column `json:"columns"`
 	DependsOn  []uint32 `json:"depends_on,omitempty"`
 	SearchPath []string `json:"search_path,omitempty"`
+	// CheckOption of a view is "", "LOCAL" or "CASCADED".
+	CheckOption string `json:"check_option,omitempty"`
 }
 
 // Shown is a stored query as users see it: as written, unless a renaming has

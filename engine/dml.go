@@ -297,7 +297,28 @@ func (m *modify) check(c *vec.Chunk) error {
 	if broken != nil {
 		return broken
 	}
+	if err := m.checkViews(c); err != nil {
+		return err
+	}
 	return m.checkIndexes(c)
+}
+
+// checkViews holds new rows against the CHECK OPTION of the views they come through.
+func (m *modify) checkViews(c *vec.Chunk) error {
+	for _, k := range m.d.ViewChecks {
+		v, err := m.eval(k.Cond, c)
+		if err != nil {
+			return err
+		}
+		ok := v.(*vec.Col[bool])
+		for i := range c.Rows {
+			if ok.IsNull(i) || !ok.Vals[i] {
+				return pgerr.New(pgerr.WithCheckOptionViolation, "new row violates check option for view \"%s\"", k.View).
+					WithDetail("Failing row contains %s.", jobs.RowText(c, i))
+			}
+		}
+	}
+	return nil
 }
 
 // checkIndexes refuses rows about to be stored for which the condition or an

@@ -276,7 +276,7 @@ func (s *Session) needBlock(what string) error {
 
 func (s *Session) setSavepoint(name string) {
 	sp := savepoint{name: name, ddl: s.tx.ddl.clone(), notes: len(s.tx.notes), listens: len(s.tx.listens), locks: len(s.tx.locks), modes: s.tx.modes,
-		cursors: s.declared,
+		cursors:  s.declared,
 		deferAll: s.tx.deferAll, deferred: maps.Clone(s.tx.deferred), postponed: maps.Clone(s.tx.postponed)}
 	for _, w := range s.tx.writes {
 		sp.writes = append(sp.writes, savedWrite{w, w.Rows.Rows, w.Revision})

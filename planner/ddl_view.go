@@ -52,8 +52,23 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &catalog.View{Head: h, Query: query, Text: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(cols),
-		DependsOn: b.dependencies(), SearchPath: b.lastingPath()}, nil
+	v := &catalog.View{Head: h, Query: query, Text: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(cols),
+		DependsOn: b.dependencies(), SearchPath: b.lastingPath(), CheckOption: s.CheckOption}
+	return v, p.checkOption(v)
+}
+
+// checkOption refuses WITH CHECK OPTION for views that do not show a table's rows.
+func (p *Planner) checkOption(v *catalog.View) error {
+	if v.CheckOption == "" {
+		return nil
+	}
+	needs := p.Needs
+	_, err := p.newBinder(false).changeable(v, "update")
+	p.Needs = needs
+	if e := pgerr.From(err); err != nil && e.Code == pgerr.ObjectNotInPrerequisiteState {
+		return pgerr.New(pgerr.FeatureNotSupported, "WITH CHECK OPTION is supported only on automatically updatable views").WithHint("%s", e.Detail)
+	}
+	return err
 }
 
 // BindCreateMaterializedView makes the catalog object of CREATE MATERIALIZED VIEW
@@ -156,6 +171,9 @@ func (p *Planner) BindCreateSink(s *sql.CreateSink) (*catalog.Sink, error) {
 	}
 	if s.Into != nil {
 		t, err := b.dmlTarget(*s.Into, "insert into", *s.Into)
+		if err == nil && t.view != nil {
+			err = b.unsupported(*s.Into, "a sink into a view", "Name the table under the view.")
+		}
 		if err != nil {
 			return nil, err
 		}

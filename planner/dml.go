@@ -46,6 +46,8 @@ type Mutation struct {
 	// row for which they fail must not be stored.
 	Indexes  []*IndexShape
 	Conflict *Conflict
+	// ViewChecks hold for the new row, if it is changed through a view.
+	ViewChecks []ViewCheck
 	// Returning are the columns to answer, nil without RETURNING: over the row as
 	// stored for INSERT, else over Source's row.
 	Returning []expr.Expr
@@ -101,8 +103,8 @@ func (m *Mutation) ReturningSchema() []plan.Column {
 	return m.Source.Schema()
 }
 
-// dmlTarget looks up the table a statement changes.
-func (b *binder) dmlTarget(name sql.Name, verb string, at sql.Node) (*catalog.Table, error) {
+// dmlTarget looks up the table a statement changes, or the view.
+func (b *binder) dmlTarget(name sql.Name, verb string, at sql.Node) (*changing, error) {
 	rel, err := b.relation(name, at)
 	if err != nil {
 		return nil, err
@@ -113,14 +115,17 @@ func (b *binder) dmlTarget(name sql.Name, verb string, at sql.Node) (*catalog.Ta
 			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s append-only table \"%s\"", verb, r.Name).At(b.at(at))
 		}
 		b.deps[r.OID] = true
-		return r, nil
+		return &changing{Table: r, verb: verb}, nil
 	case *catalog.Sequence:
 		return nil, b.errAt(at, pgerr.WrongObjectType, "cannot change sequence \"%s\"", r.Name)
 	case *catalog.MatView:
 		return nil, b.errAt(at, pgerr.WrongObjectType, "cannot change materialized view \"%s\"", r.Name)
 	case *catalog.View:
-		return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cannot %s view \"%s\"", verb, r.Name).
-			WithDetail("Views are not automatically updatable.").WithHint("Change the table under the view.").At(b.at(at))
+		if verb == "merge into" {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cannot execute MERGE on relation \"%s\"", r.Name).
+				WithDetail("This operation is not supported for views.")
+		}
+		return b.changeable(r, verb)
 	case *catalog.Source:
 		return nil, pgerr.New(pgerr.WrongObjectType, "cannot %s source \"%s\"", verb, r.Name).
 			WithHint("A source is read only. Use CREATE TABLE for a relation that also takes INSERT.").At(b.at(at))

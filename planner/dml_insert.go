@@ -24,15 +24,15 @@ func (b *binder) insert(s *sql.Insert, ctes *cteEnv, top bool) (*Mutation, error
 	if err != nil {
 		return nil, err
 	}
-	m := &Mutation{Kind: MutInsert, Table: t}
-	need := b.need(t.OID, catalog.Insert)
+	m := &Mutation{Kind: MutInsert, Table: t.Table}
+	need := b.wants(t, catalog.Insert, NeedInsert, nil)
 	if m.Source, err = b.insertSource(s, t, cols, env); err != nil {
 		return nil, err
 	}
-	if m.Source, err = b.withGenerated(m.Source, t, 0); err != nil {
+	if m.Source, err = b.withGenerated(m.Source, t.Table, 0); err != nil {
 		return nil, err
 	}
-	name := t.Name
+	name := t.name()
 	if s.Alias != "" {
 		name = s.Alias
 	}
@@ -42,9 +42,12 @@ func (b *binder) insert(s *sql.Insert, ctes *cteEnv, top bool) (*Mutation, error
 		}
 	}
 	if s.Returning != nil {
-		if err := b.insertReturning(m, s.Returning, &scope{items: []*rangeItem{guarded(tableItem(t, name, 0), need)}, ctes: env}); err != nil {
+		if err := b.insertReturning(m, s.Returning, &scope{items: []*rangeItem{guarded(t.item(name, 0), need)}, ctes: env}); err != nil {
 			return nil, err
 		}
+	}
+	if t.view != nil {
+		m.ViewChecks = t.view.checks
 	}
 	return b.constrain(m)
 }
@@ -72,26 +75,37 @@ func (b *binder) insertReturning(m *Mutation, ret []sql.Target, sc *scope) error
 }
 
 // insertColumns are the table columns that the source's columns go to.
-func (b *binder) insertColumns(s *sql.Insert, t *catalog.Table) ([]insertTarget, error) {
-	if s.Columns == nil {
+func (b *binder) insertColumns(s *sql.Insert, t *changing) ([]insertTarget, error) {
+	if s.Columns == nil && t.view == nil {
 		return wholeColumns(all(len(t.Columns))), nil
 	}
 	var out []insertTarget
+	if s.Columns == nil {
+		for i, e := range t.view.cols {
+			if c, ok := e.(*expr.Col); ok {
+				out = append(out, insertTarget{column: c.Index})
+			} else {
+				out = append(out, insertTarget{column: -1, fixed: t.fixed(i)})
+			}
+		}
+		return out, nil
+	}
 	for _, c := range s.Columns {
-		i := catalog.ColumnIndex(t.Columns, c.Name)
-		if i < 0 {
-			return nil, b.errAt(c, pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Name, t.Name)
+		i, err := b.find(t, c.Name, c)
+		if err != nil {
+			return nil, err
 		}
 		if slices.ContainsFunc(out, func(o insertTarget) bool { return o.column == i && (o.steps == nil || c.Path == nil) }) {
 			return nil, b.errAt(c, pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name)
 		}
-		out = append(out, insertTarget{i, c.Path, c})
+		out = append(out, insertTarget{column: i, steps: c.Path, at: c})
 	}
 	return out, nil
 }
 
 // insertSource makes the new rows without generated columns.
-func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []insertTarget, env *cteEnv) (plan.Node, error) {
+func (b *binder) insertSource(s *sql.Insert, r *changing, cols []insertTarget, env *cteEnv) (plan.Node, error) {
+	t := r.Table
 	out := scanOf(t).Out
 	q := s.Source
 	if q == nil {
@@ -102,27 +116,27 @@ func (b *binder) insertSource(s *sql.Insert, t *catalog.Table, cols []insertTarg
 		return &plan.Values{Rows: [][]expr.Expr{row}, Out: out}, nil
 	}
 	if q.Values != nil && q.OrderBy == nil && q.Limit == nil && q.Skip == nil && q.With == nil {
-		return b.insertValues(s, t, cols, env)
+		return b.insertValues(s, r, cols, env)
 	}
 	// Defaults are computed in the order of the rows.
-	r, err := b.boundQuery(q, &scope{ctes: env}, queryMode{keepUnknown: true, root: len(q.OrderBy) > 0})
+	src, err := b.boundQuery(q, &scope{ctes: env}, queryMode{keepUnknown: true, root: len(q.OrderBy) > 0})
 	if err != nil {
 		return nil, err
 	}
-	r.node = lowerOuter(narrowTo(r.node, len(r.cols)))
-	if err := b.checkWidth(s, len(cols), len(r.cols), firstPlace(r, r.at, q)); err != nil {
+	src.node = lowerOuter(narrowTo(src.node, len(src.cols)))
+	if err := b.checkWidth(s, len(cols), len(src.cols), firstPlace(src, src.at, q)); err != nil {
 		return nil, err
 	}
-	b.needInsert(t, cols[:len(r.cols)])
+	b.needInsert(r, s, cols[:len(src.cols)])
 	var vals []expr.Expr
-	for i := range r.cols {
-		vals = append(vals, columnOrLiteral(r, i))
+	for i := range src.cols {
+		vals = append(vals, columnOrLiteral(src, i))
 	}
-	row, err := b.insertRow(t, s.Overriding, cols[:len(vals)], vals, r.at)
+	row, err := b.insertRow(t, s.Overriding, cols[:len(vals)], vals, src.at)
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Project{Input: r.node, Exprs: row, Out: out}, nil
+	return &plan.Project{Input: src.node, Exprs: row, Out: out}, nil
 }
 
 func (b *binder) checkWidth(s *sql.Insert, targets, values int, at sql.Node) error {
@@ -140,9 +154,15 @@ func (b *binder) checkWidth(s *sql.Insert, targets, values int, at sql.Node) err
 func (b *binder) insertRow(t *catalog.Table, overriding string, cols []insertTarget, vals []expr.Expr, at []sql.Node) ([]expr.Expr, error) {
 	row := make([]expr.Expr, len(t.Columns))
 	for k, to := range cols {
+		if to.fixed != nil {
+			return nil, to.fixed
+		}
+		if vals[k] == nil {
+			continue
+		}
 		i := to.column
 		c := t.Columns[i]
-		if vals[k] == nil || c.Identity != "" && overriding == "USER" {
+		if c.Identity != "" && overriding == "USER" {
 			continue
 		}
 		if c.Identity == "ALWAYS" && overriding == "" {
@@ -171,11 +191,12 @@ func (b *binder) insertRow(t *catalog.Table, overriding string, cols []insertTar
 }
 
 // insertValues binds INSERT ... VALUES, each value for its column.
-func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []insertTarget, env *cteEnv) (plan.Node, error) {
+func (b *binder) insertValues(s *sql.Insert, to *changing, cols []insertTarget, env *cteEnv) (plan.Node, error) {
 	ec := &exprContext{sc: &scope{ctes: env}, clause: "VALUES"}
+	t := to.Table
 	rows := make([][]expr.Expr, len(s.Source.Values))
 	subqueries := false
-	b.needInsert(t, cols[:min(len(cols), len(s.Source.Values[0]))])
+	b.needInsert(to, s, cols[:min(len(cols), len(s.Source.Values[0]))])
 	for i, r := range s.Source.Values {
 		if len(r) != len(s.Source.Values[0]) {
 			return nil, b.errAt(r[0], pgerr.SyntaxError, "VALUES lists must all be the same length")
@@ -217,10 +238,11 @@ func (b *binder) insertValues(s *sql.Insert, t *catalog.Table, cols []insertTarg
 }
 
 // onConflict binds ON CONFLICT.
-func (b *binder) onConflict(s *sql.OnConflict, t *catalog.Table, name string, at sql.Node) (*Conflict, error) {
+func (b *binder) onConflict(s *sql.OnConflict, to *changing, name string, at sql.Node) (*Conflict, error) {
 	c := &Conflict{Nothing: s.Nothing}
+	t := to.Table
 	var err error
-	if c.Arbiters, err = b.arbiters(s, t, at); err != nil {
+	if c.Arbiters, err = b.arbiters(s, to, at); err != nil {
 		return nil, err
 	}
 	if s.Nothing {
@@ -231,17 +253,12 @@ func (b *binder) onConflict(s *sql.OnConflict, t *catalog.Table, name string, at
 			WithHint("For example, ON CONFLICT (column_name).").At(b.at(s))
 	}
 	n := len(t.Columns)
-	excluded := tableItem(t, "excluded", n)
+	excluded := to.item("excluded", n)
 	excluded.colVisible = false
 	excluded.rel = nil
-	need := b.need(t.OID, catalog.Update)
-	for _, s := range s.Update {
-		for _, c := range s.Columns {
-			need.column(NeedUpdate, catalog.ColumnIndex(t.Columns, c))
-		}
-	}
-	sc := &scope{items: []*rangeItem{guarded(tableItem(t, name, 0), need), guarded(excluded, need)}}
-	set, err := b.setClauses(s.Update, t, 0, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
+	need := b.wants(to, catalog.Update, NeedUpdate, assignedColumns(s.Update))
+	sc := &scope{items: []*rangeItem{guarded(to.item(name, 0), need), guarded(excluded, need)}}
+	set, err := b.setClauses(s.Update, to, 0, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +300,8 @@ var errDeferrableArbiter = pgerr.New(pgerr.ObjectNotInPrerequisiteState,
 	"ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters")
 
 // arbiters finds the keys that ON CONFLICT names.
-func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]uint32, error) {
+func (b *binder) arbiters(s *sql.OnConflict, to *changing, at sql.Node) ([]uint32, error) {
+	t := to.Table
 	indexes := b.p.Cat.UniqueIndexes(t.OID)
 	if s.Constraint != "" {
 		if t.PrimaryKey != nil && t.PrimaryKey.Name == s.Constraint {
@@ -307,7 +325,7 @@ func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]u
 		}
 		return nil, nil
 	}
-	want, cond, err := b.inference(s, t)
+	want, cond, err := b.inference(s, to)
 	if err != nil {
 		return nil, err
 	}
@@ -347,11 +365,28 @@ func (b *binder) arbiters(s *sql.OnConflict, t *catalog.Table, at sql.Node) ([]u
 }
 
 // needInsert notes the columns that INSERT gives values for.
-func (b *binder) needInsert(t *catalog.Table, cols []insertTarget) {
-	need := b.need(t.OID, catalog.Insert)
-	for _, c := range cols {
-		need.column(NeedInsert, c.column)
+func (b *binder) needInsert(t *changing, s *sql.Insert, cols []insertTarget) {
+	var names []string
+	for i := range cols {
+		switch {
+		case s.Columns != nil:
+			names = append(names, s.Columns[i].Name)
+		case t.view != nil:
+			names = append(names, t.view.Columns[i].Name)
+		default:
+			names = append(names, t.Columns[i].Name)
+		}
 	}
+	b.wants(t, catalog.Insert, NeedInsert, names)
+}
+
+// assignedColumns are those that SET gives values.
+func assignedColumns(list []sql.SetClause) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, s.Columns...)
+	}
+	return out
 }
 
 // needKey notes that ON CONFLICT looks at the columns of a key.
@@ -364,8 +399,8 @@ func (b *binder) needKey(t *catalog.Table, cols []int) {
 
 // inference binds the keys that ON CONFLICT lists, as texts to compare, and its
 // WHERE, over the row of the table.
-func (b *binder) inference(s *sql.OnConflict, t *catalog.Table) (keys []string, cond expr.Expr, err error) {
-	sc := &scope{items: []*rangeItem{guarded(tableItem(t, t.Name, 0), b.need(t.OID, 0))}}
+func (b *binder) inference(s *sql.OnConflict, t *changing) (keys []string, cond expr.Expr, err error) {
+	sc := &scope{items: []*rangeItem{guarded(t.item(t.name(), 0), b.wants(t, 0, NeedSelect, nil))}}
 	for _, c := range s.Columns {
 		e, err := b.expr(&exprContext{sc: sc, clause: "ON CONFLICT", noSub: "index expression"}, c.Expr)
 		if err != nil {

@@ -26,10 +26,11 @@ const mergeMark = "?matched?"
 // for each behind it (0: none); those of the actions are given to their plans as
 // Returned.
 func (b *binder) merge(s *sql.Merge) (*Mutation, error) {
-	t, err := b.dmlTarget(s.Table.Name, "merge into", s.Table)
+	to, err := b.dmlTarget(s.Table.Name, "merge into", s.Table)
 	if err != nil {
 		return nil, err
 	}
+	t := to.Table
 	b.need(t.OID, 0) // is asked for before the source
 	if err := checkWhens(s.Whens); err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func columnsFrom(n plan.Node, cols []int) *plan.Project {
 }
 
 func (b *binder) mergeUpdate(w *sql.MergeWhen, t *catalog.Table, sc *scope, n plan.Node, at int) (*Mutation, error) {
-	set, err := b.setClauses(w.Set, t, at, &exprContext{sc: sc, clause: "UPDATE"})
+	set, err := b.setClauses(w.Set, &changing{Table: t, verb: "merge into"}, at, &exprContext{sc: sc, clause: "UPDATE"})
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +213,8 @@ func (b *binder) mergeUpdate(w *sql.MergeWhen, t *catalog.Table, sc *scope, n pl
 func (b *binder) mergeInsert(w *sql.MergeWhen, t *catalog.Table, source *scope, n plan.Node) (*Mutation, error) {
 	s := *w.Insert
 	s.Table = sql.Name{Name: t.Name}
-	cols, err := b.insertColumns(&s, t)
+	to := &changing{Table: t, verb: "merge into"}
+	cols, err := b.insertColumns(&s, to)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +238,7 @@ func (b *binder) mergeInsert(w *sql.MergeWhen, t *catalog.Table, source *scope, 
 			vals = append(vals, e)
 		}
 	}
-	b.needInsert(t, cols[:len(vals)])
+	b.needInsert(to, &s, cols[:len(vals)])
 	row, err := b.insertRow(t, s.Overriding, cols[:len(vals)], vals, at)
 	if err != nil {
 		return nil, err

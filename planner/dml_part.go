@@ -183,6 +183,7 @@ type insertTarget struct {
 	column int
 	steps  []sql.PathStep
 	at     sql.Node
+	fixed  error // of a view's column that takes no value
 }
 
 // wholeColumns are targets for values of columns.

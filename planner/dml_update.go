@@ -8,23 +8,22 @@ import (
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
 )
 
 // update binds UPDATE.
 func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error) {
 	m := &Mutation{Kind: MutUpdate}
-	sc, n, err := b.dmlFrom(m, dmlWith{s.With, ctes, top}, s.Table, s.From, "update")
+	to, sc, n, err := b.dmlFrom(m, dmlWith{s.With, ctes, top}, s.Table, s.From, "update")
 	if err != nil {
 		return nil, err
 	}
 	t := m.Table
-	need := b.need(t.OID, catalog.Update)
-	for _, s := range s.Set {
-		for _, c := range s.Columns {
-			need.column(NeedUpdate, catalog.ColumnIndex(t.Columns, c))
-		}
+	need := b.wants(to, catalog.Update, NeedUpdate, assignedColumns(s.Set))
+	if to.view != nil {
+		m.ViewChecks = to.view.checks
 	}
-	set, err := b.setClauses(s.Set, t, 0, &exprContext{sc: sc, clause: "UPDATE"})
+	set, err := b.setClauses(s.Set, to, 0, &exprContext{sc: sc, clause: "UPDATE"})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +55,7 @@ func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error
 		return nil, err
 	}
 	// RETURNING sees the new row under the table's name.
-	item := guarded(tableItem(t, sc.items[0].name, width), need)
+	item := guarded(to.item(sc.items[0].name, width), need)
 	rsc := &scope{items: append([]*rangeItem{item}, sc.items[1:]...), ctes: sc.ctes}
 	return b.dmlFinish(m, n, rsc, s.Returning, len(s.From) > 0, append(all(len(t.Columns)), span(width, len(t.Columns))...))
 }
@@ -64,11 +63,11 @@ func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error
 // delete binds DELETE.
 func (b *binder) delete(s *sql.Delete, ctes *cteEnv, top bool) (*Mutation, error) {
 	m := &Mutation{Kind: MutDelete}
-	sc, n, err := b.dmlFrom(m, dmlWith{s.With, ctes, top}, s.Table, s.Using, "delete from")
+	to, sc, n, err := b.dmlFrom(m, dmlWith{s.With, ctes, top}, s.Table, s.Using, "delete from")
 	if err != nil {
 		return nil, err
 	}
-	b.need(m.Table.OID, catalog.Delete)
+	b.wants(to, catalog.Delete, NeedSelect, nil)
 	if n, err = b.dmlWhere(n, sc, s.Where); err != nil {
 		return nil, err
 	}
@@ -92,22 +91,37 @@ type dmlWith struct {
 
 // dmlFrom binds the target table, as the first columns of the row, and the other
 // tables.
-func (b *binder) dmlFrom(m *Mutation, w dmlWith, target *sql.TableRef, from []sql.TableExpr, verb string) (*scope, plan.Node, error) {
+func (b *binder) dmlFrom(m *Mutation, w dmlWith, target *sql.TableRef, from []sql.TableExpr, verb string) (*changing, *scope, plan.Node, error) {
 	t, err := b.dmlTarget(target.Name, verb, target)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	m.Table = t
+	m.Table = t.Table
 	env, err := b.withClause(w.w, &scope{ctes: w.ctes}, w.top)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	sc := &scope{ctes: env}
 	ref := *target
 	ref.Name.Schema = t.Schema // a common table expression does not hide the target
+	if t.view != nil {
+		if ref.Name.Name = t.Table.Name; ref.Alias == nil {
+			ref.Alias = &sql.Alias{Name: t.view.Name}
+		}
+	}
 	b.dmlRef = &ref
 	n, err := b.fromList(append([]sql.TableExpr{&ref}, from...), sc)
-	return sc, n, err
+	if err != nil || t.view == nil {
+		return t, sc, n, err
+	}
+	sc.items[0].cols = guarded(t.item("", 0), b.need(t.view.OID, 0)).cols
+	sc.items[0].key, sc.items[0].rel = nil, t.view.View
+	for _, c := range t.view.where {
+		if n, err = b.filter(n, c.Cond); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return t, sc, n, nil
 }
 
 func (b *binder) dmlWhere(n plan.Node, sc *scope, where sql.Expr) (plan.Node, error) {
@@ -166,25 +180,27 @@ func (b *binder) dmlFinish(m *Mutation, n plan.Node, sc *scope, ret []sql.Target
 
 // setClauses binds SET, giving the new value of each column that changes. The row has
 // the table's columns from offset on.
-func (b *binder) setClauses(list []sql.SetClause, t *catalog.Table, offset int, ec *exprContext) (map[int]expr.Expr, error) {
-	out := map[int]expr.Expr{}
+func (b *binder) setClauses(list []sql.SetClause, to *changing, offset int, ec *exprContext) (map[int]expr.Expr, error) {
+	t, out := to.Table, map[int]expr.Expr{}
 	whole := map[int]bool{}
 	put := func(name string, path []sql.PathStep, v sql.Expr, bound expr.Expr, at sql.Node) error {
-		i := catalog.ColumnIndex(t.Columns, name)
-		if i < 0 {
-			return b.errAt(at, pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", name, t.Name)
+		i, err := b.find(to, name, at)
+		if err != nil {
+			return err
 		}
 		if out[i] != nil && (path == nil || whole[i]) {
 			return pgerr.New(pgerr.SyntaxError, "multiple assignments to same column \"%s\"", name)
 		}
 		c := t.Columns[i]
 		whole[i] = path == nil
-		var err error
 		if _, ok := v.(*sql.DefaultExpr); ok {
 			if path != nil {
 				return b.errAt(at, pgerr.FeatureNotSupported, "cannot set %s to DEFAULT", map[bool]string{true: "a subfield", false: "an array element"}[path[0].Index == nil])
 			}
-			if c.Generated == "" {
+			switch {
+			case to.view != nil && c.Generated == "": // the view's own default
+				out[i], err = b.coerce(&expr.Const{Typ: types.TUnknown}, c.Type, expr.Assignment, nil)
+			case c.Generated == "":
 				out[i], err = b.defaultOf(t, i)
 			}
 			return err

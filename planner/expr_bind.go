@@ -199,6 +199,9 @@ func (b *binder) literal(l *sql.Literal, neg bool) (expr.Expr, error) {
 	case sql.LitString:
 		k := &expr.Const{Val: l.Text, Typ: types.TUnknown}
 		b.litAt[k] = b.at(l)
+		if b.pins != nil {
+			b.pins.literals[k] = l
+		}
 		return k, nil
 	}
 	v, err := types.ParseBits(map[sql.LitKind]string{sql.LitBit: "b", sql.LitHex: "x"}[l.Kind] + l.Text)

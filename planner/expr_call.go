@@ -52,6 +52,11 @@ func (b *binder) readLiteral(k *expr.Const, x expr.Expr, at sql.Node) (expr.Expr
 	if err != nil {
 		return nil, b.literalError(err, k, at)
 	}
+	if lit := b.pins.literal(k); lit != nil && x.Type().ID.IsReg() && b.views == 0 {
+		if n, ok := v.(int64); ok {
+			b.pins.objects[lit] = itoa(int(n))
+		}
+	}
 	return &expr.Const{Val: v, Typ: x.Type()}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 )
@@ -24,6 +25,18 @@ type pins struct {
 	// used are the columns of relations that the query names.
 	used  map[uint32]map[int]bool
 	calls map[*sql.FuncCall]string // schemas of users' functions
+	// objects are the numbers of what literals such as 't'::regclass name; literals
+	// are those of constants.
+	objects  map[*sql.Literal]string
+	literals map[*expr.Const]*sql.Literal
+}
+
+// literal returns the literal of a constant; nil: it is not known.
+func (p *pins) literal(k *expr.Const) *sql.Literal {
+	if p == nil {
+		return nil
+	}
+	return p.literals[k]
 }
 
 // originate notes of which relation the columns of an item are.
@@ -110,7 +123,8 @@ func (p *Planner) pins(q *sql.Select, path []string) (*sql.Select, *pins, error)
 	b := c.newBinder(true)
 	b.path = path
 	b.pins = &pins{refs: map[*sql.TableRef]catalog.Relation{}, targets: map[*sql.Select][]sql.Target{}, using: map[*sql.JoinTable][]string{},
-		quals: map[*sql.ColumnRef]string{}, used: map[uint32]map[int]bool{}, calls: map[*sql.FuncCall]string{}}
+		quals: map[*sql.ColumnRef]string{}, used: map[uint32]map[int]bool{}, calls: map[*sql.FuncCall]string{},
+		objects: map[*sql.Literal]string{}, literals: map[*expr.Const]*sql.Literal{}}
 	var sc *scope
 	if p.Of != nil {
 		sc, _ = functionScope(p.Of, placeholders(p.Of), nil)
@@ -147,6 +161,9 @@ func (p *Planner) write(q *sql.Select, found *pins, edit func(*sql.TableRef, cat
 	}
 	for j, names := range found.using {
 		j.Natural, j.Using = false, names
+	}
+	for lit, number := range found.objects {
+		lit.Text = number
 	}
 	for call, schema := range found.calls {
 		call.Schema = schema

@@ -130,6 +130,10 @@ func (b *binder) checkStream(n plan.Node) error {
 					err = pgerr.Unsupported("the volatile function "+c.Fn.Name+"() over rows that may be taken back",
 						"Compute the value where the row is inserted, for example as a column default.")
 				}
+				if k, cast := y.(*expr.Cast); cast && err == nil && k.Arg.Type().ID.IsReg() && k.To.Category() == 'S' {
+					err = pgerr.Unsupported("the name of an object of the catalog as text in a materialized view or sink",
+						"Keep the value as it is: it shows the name when it is read.")
+				}
 				if ok && err == nil && isClock(c) && !isClockNode(x) {
 					err = pgerr.Unsupported("the current time in this place of a materialized view or sink",
 						"Compute what depends on the time in a select list or a condition.")
