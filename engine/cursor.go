@@ -10,12 +10,16 @@ import (
 	"github.com/streamdb/streamdb/wire"
 )
 
-// cursor is a cursor of DECLARE: a portal read forward by FETCH.
+// cursor is a cursor of DECLARE: a portal that FETCH reads.
 type cursor struct {
 	portal *portal
 	hold   bool
 	number int        // of the session's cursors
 	failed bool       // a FETCH has failed: no other can be done
+	scroll bool       // declared SCROLL
+	kept   *vec.Chunk // the rows read so far; nil: they are not kept
+	pos    int        // number of the present row, 0 before the first one
+	after  bool       // the end has been passed: pos is that of the last row
 	part   *vec.Chunk // the chunk being handed out
 	at     int        // rows of part handed out
 }
@@ -51,8 +55,9 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 	if st.Subscribe != nil {
 		return pgerr.Unsupported("SUBSCRIBE", "Read the materialized view with SELECT.")
 	}
-	if st.Scroll {
-		return pgerr.Unsupported("a SCROLL cursor", "Declare it NO SCROLL and fetch forward.")
+	if st.Scroll && len(st.Query.Locks) > 0 {
+		return pgerr.New(pgerr.FeatureNotSupported, "DECLARE SCROLL CURSOR ... FOR %s is not supported", st.Query.Locks[0].Strength).
+			WithDetail("Scrollable cursors must be READ ONLY.")
 	}
 	inner := &statement{Parsed: p.st.Parsed, whole: p.st.whole}
 	inner.Stmt = st.Query
@@ -75,7 +80,11 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 			return nil, "", err
 		}
 		s.declared++
-		s.cursors[st.Name] = &cursor{portal: &portal{p: q, args: args}, hold: st.Hold, number: s.declared}
+		c := &cursor{portal: &portal{p: q, args: args}, hold: st.Hold, number: s.declared, scroll: st.Scroll}
+		if !st.NoScroll {
+			c.kept = emptyChunk(q.cols)
+		}
+		s.cursors[st.Name] = c
 		return nil, "DECLARE CURSOR", nil
 	}
 	return nil
@@ -109,10 +118,6 @@ func (s *Session) closeCursorsSince(n int) {
 }
 
 func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
-	if st.Dir != sql.FetchForward || st.Count < 0 {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "cursor can only scan forward").
-			WithHint("Declare it with SCROLL option to enable backward scan.")
-	}
 	if !st.Move {
 		p.fetches = st.Cursor
 	}
@@ -124,7 +129,7 @@ func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
 		if c.failed {
 			return nil, "", pgerr.New(pgerr.ObjectNotInPrerequisiteState, "portal \"%s\" cannot be run", st.Cursor)
 		}
-		rows, err := c.fetch(ctx, st.Count)
+		rows, err := c.move(ctx, st)
 		c.failed = err != nil
 		if st.Move && err == nil {
 			return nil, "MOVE " + itoa(int64(rows.Rows)), nil

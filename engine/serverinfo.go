@@ -54,7 +54,7 @@ func (i serverInfo) PreparedStatements() []catalog.PreparedStatement {
 func (i serverInfo) Cursors() []catalog.Cursor {
 	var out []catalog.Cursor
 	for n, c := range i.s.cursors {
-		out = append(out, catalog.Cursor{Name: n, Text: c.portal.p.st.Text, Hold: c.hold})
+		out = append(out, catalog.Cursor{Name: n, Text: c.portal.p.st.Text, Hold: c.hold, Free: c.scroll})
 	}
 	sort.Slice(out, func(a, b int) bool { return out[a].Name < out[b].Name })
 	return out

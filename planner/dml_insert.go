@@ -158,6 +158,9 @@ func (b *binder) insertRow(t *catalog.Table, overriding string, cols []insertTar
 			return nil, to.fixed
 		}
 		if vals[k] == nil {
+			if to.steps != nil {
+				return nil, b.defaultPart(to.steps, to.at)
+			}
 			continue
 		}
 		i := to.column
@@ -176,6 +179,15 @@ func (b *binder) insertRow(t *catalog.Table, overriding string, cols []insertTar
 		}
 		var err error
 		if row[i], err = b.assignTarget(to, row[i], vals[k], c, at[k]); err != nil {
+			return nil, err
+		}
+	}
+	for _, to := range cols {
+		if to.steps == nil || row[to.column] == nil {
+			continue
+		}
+		var err error
+		if row[to.column], err = b.partsMade(row[to.column], t.Columns[to.column].Type); err != nil {
 			return nil, err
 		}
 	}

@@ -35,6 +35,9 @@ func (b *binder) merge(s *sql.Merge) (*Mutation, error) {
 	if err := checkWhens(s.Whens); err != nil {
 		return nil, err
 	}
+	if s.With != nil && s.With.Recursive {
+		return nil, pgerr.New(pgerr.SyntaxError, "WITH RECURSIVE is not supported for MERGE statement")
+	}
 	env, err := b.withClause(s.With, &scope{}, true)
 	if err != nil {
 		return nil, err

@@ -53,6 +53,20 @@ func (b *binder) assignPart(p part, base, val expr.Expr, at sql.Node) (expr.Expr
 	return nil, err
 }
 
+// partsMade holds a value of which parts were assigned against the constraints of its
+// type, once.
+func (b *binder) partsMade(v expr.Expr, t types.T) (expr.Expr, error) {
+	if c, ok := v.(*expr.Call); !t.HoldsDomain() || ok && c.Fn == b.domains[t.Base()] {
+		return v, nil
+	}
+	return b.constrained(v, t)
+}
+
+// defaultPart is the error of assigning DEFAULT to a part of a column.
+func (b *binder) defaultPart(steps []sql.PathStep, at sql.Node) error {
+	return b.errAt(at, pgerr.FeatureNotSupported, "cannot set %s to DEFAULT", map[bool]string{true: "a subfield", false: "an array element"}[steps[0].Index == nil])
+}
+
 func (b *binder) assignField(p part, base, val expr.Expr, at sql.Node) (expr.Expr, error) {
 	t, name := base.Type(), p.steps[0].Field
 	if !t.IsComposite() {

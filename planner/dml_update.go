@@ -195,7 +195,7 @@ func (b *binder) setClauses(list []sql.SetClause, to *changing, offset int, ec *
 		whole[i] = path == nil
 		if _, ok := v.(*sql.DefaultExpr); ok {
 			if path != nil {
-				return b.errAt(at, pgerr.FeatureNotSupported, "cannot set %s to DEFAULT", map[bool]string{true: "a subfield", false: "an array element"}[path[0].Index == nil])
+				return b.defaultPart(path, at)
 			}
 			switch {
 			case to.view != nil && c.Generated == "": // the view's own default
@@ -277,6 +277,15 @@ func (b *binder) setClauses(list []sql.SetClause, to *changing, offset int, ec *
 			if err := put(s.Columns[i], pathOf(&s, i), v.at.(sql.Expr), v.e, s); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for i, wholly := range whole {
+		if wholly {
+			continue
+		}
+		var err error
+		if out[i], err = b.partsMade(out[i], t.Columns[i].Type); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
