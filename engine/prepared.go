@@ -251,7 +251,7 @@ func sameColumns(a, b []wire.Column) bool {
 func resultColumns(cs []plan.Column) []wire.Column {
 	out := make([]wire.Column, len(cs))
 	for i, c := range cs {
-		out[i] = wire.Column{Name: c.Name, Type: c.Typ}
+		out[i] = wire.Column{Name: c.Name, Type: c.Typ, TableOID: c.From.Rel, Attnum: c.From.Attr}
 	}
 	return out
 }

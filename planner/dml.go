@@ -167,7 +167,7 @@ func tableItem(t *catalog.Table, name string, offset int) *rangeItem {
 func relationItem(rel catalog.Relation, name string, offset int) *rangeItem {
 	it := &rangeItem{name: name, relVisible: true, colVisible: true, rel: rel}
 	for i, c := range rel.Cols() {
-		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Type, index: offset + i})
+		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Type, index: offset + i, origin: originOf(rel, i)})
 	}
 	return it
 }
@@ -327,6 +327,7 @@ func (b *binder) returning(ts []sql.Target, sc *scope) ([]namedExpr, error) {
 		if err != nil {
 			return nil, err
 		}
+		from := sc.origin(e)
 		if e, err = b.toText(e); err != nil {
 			return nil, err
 		}
@@ -334,7 +335,7 @@ func (b *binder) returning(ts []sql.Target, sc *scope) ([]namedExpr, error) {
 		if name == "" {
 			name = figureName(t.Expr)
 		}
-		out = append(out, namedExpr{name: name, e: e, at: t.Expr})
+		out = append(out, namedExpr{name: name, e: e, at: t.Expr, from: from})
 	}
 	return out, nil
 }

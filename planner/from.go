@@ -132,7 +132,7 @@ func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, 
 func (b *binder) alias(a *sql.Alias, name string, cols []plan.Column, at sql.Node) (*rangeItem, error) {
 	it := &rangeItem{name: name, relVisible: true, colVisible: true}
 	for i, c := range cols {
-		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Typ, index: i})
+		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Typ, index: i, origin: c.From})
 	}
 	if a == nil {
 		return it, nil
@@ -250,6 +250,10 @@ func (b *binder) relation(name sql.Name, at sql.Node) (catalog.Relation, error) 
 	return rel, nil
 }
 
+func originOf(rel catalog.Relation, i int) plan.Origin {
+	return plan.Origin{Rel: rel.Header().OID, Attr: int16(catalog.ColumnNumber(rel.Cols(), i))}
+}
+
 // scanOf makes a scan of all columns.
 func scanOf(rel catalog.Relation) *plan.Scan {
 	h := rel.Header()
@@ -257,7 +261,7 @@ func scanOf(rel catalog.Relation) *plan.Scan {
 	moved := false
 	for i, c := range rel.Cols() {
 		n.Cols = append(n.Cols, i)
-		n.Out = append(n.Out, plan.Column{Name: c.Name, Typ: c.Type})
+		n.Out = append(n.Out, plan.Column{Name: c.Name, Typ: c.Type, From: originOf(rel, i)})
 		n.Numbers = append(n.Numbers, catalog.ColumnNumber(rel.Cols(), i))
 		moved = moved || n.Numbers[i] != i+1
 	}
@@ -313,7 +317,7 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 	es := make([]expr.Expr, len(v.Columns))
 	out := make([]plan.Column, len(v.Columns))
 	for i, c := range v.Columns {
-		out[i] = plan.Column{Name: c.Name, Typ: c.Type}
+		out[i] = plan.Column{Name: c.Name, Typ: c.Type, From: originOf(v, i)}
 		es[i], err = expr.Coerce(&expr.Col{Index: i, Typ: cols[i].Typ}, c.Type, expr.Explicit)
 		if err != nil {
 			return nil, err

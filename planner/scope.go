@@ -89,6 +89,8 @@ type scopeCol struct {
 	// which this is a column; rel 0: of none. They are kept for pins only.
 	rel uint32
 	at  int
+	// origin is what clients are told of it.
+	origin plan.Origin
 	// need is told when the query reads the column, as column needAt of a relation.
 	need   *Need
 	needAt int
@@ -391,6 +393,21 @@ type namedExpr struct {
 	e    expr.Expr
 	at   sql.Node
 	of   string // the table that * stands for
+	from plan.Origin
+}
+
+// origin returns what column of a relation an expression over the row is.
+func (sc *scope) origin(e expr.Expr) plan.Origin {
+	if col, ok := e.(*expr.Col); ok {
+		for _, it := range sc.items {
+			for i := range it.cols {
+				if c := &it.cols[i]; c.e == nil && c.index == col.Index {
+					return c.origin
+				}
+			}
+		}
+	}
+	return plan.Origin{}
 }
 
 // star expands * or t.*.
@@ -407,7 +424,7 @@ func (b *binder) star(sc *scope, ref *sql.ColumnRef) ([]namedExpr, error) {
 			if k, ok := v.(*expr.Col); ok {
 				b.colAt[k] = colRef{b.at(ref), b.displayName(sc, k.Index, c.name)}
 			}
-			out = append(out, namedExpr{name: c.name, e: v, at: ref, of: it.name})
+			out = append(out, namedExpr{name: c.name, e: v, at: ref, of: it.name, from: sc.origin(v)})
 		}
 	}
 	if len(ref.Parts) == 0 {
@@ -440,7 +457,7 @@ func (b *binder) star(sc *scope, ref *sql.ColumnRef) ([]namedExpr, error) {
 func columnsOf(es []namedExpr) []plan.Column {
 	out := make([]plan.Column, len(es))
 	for i, e := range es {
-		out[i] = plan.Column{Name: e.name, Typ: e.e.Type()}
+		out[i] = plan.Column{Name: e.name, Typ: e.e.Type(), From: e.from}
 	}
 	return out
 }

@@ -73,7 +73,7 @@ func (b *binder) selectOnce(q *sql.Select, outer *scope, env *cteEnv, mode query
 	}
 	r := &bound{node: s.node, sc: s.sc, late: s.latest}
 	for i, t := range s.targets[:s.visible] {
-		r.cols = append(r.cols, plan.Column{Name: t.name, Typ: s.node.Schema()[i].Typ})
+		r.cols = append(r.cols, plan.Column{Name: t.name, Typ: s.node.Schema()[i].Typ, From: t.from})
 		r.at = append(r.at, t.at)
 	}
 	for _, k := range s.order {
@@ -128,7 +128,7 @@ func (s *selection) bindTargets() error {
 		if name == "" {
 			name = figureName(t.Expr)
 		}
-		s.targets = append(s.targets, namedExpr{name: name, e: e, at: t.Expr})
+		s.targets = append(s.targets, namedExpr{name: name, e: e, at: t.Expr, from: s.sc.origin(e)})
 	}
 	s.visible = len(s.targets)
 	return nil

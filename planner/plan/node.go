@@ -9,6 +9,14 @@ import (
 type Column struct {
 	Name string
 	Typ  types.T
+	From Origin
+}
+
+// Origin is the column of a relation that an output column is, as clients are told
+// who edit what they see; zero: of none.
+type Origin struct {
+	Rel  uint32
+	Attr int16 // attribute number
 }
 
 // Props are what is known of a node's output as a stream.

@@ -12,7 +12,7 @@ func scan(cols int, keys ...[]int) *Scan {
 	s := &Scan{Name: "t", P: Props{AppendOnly: true, Keys: keys}}
 	for i := range cols {
 		s.Cols = append(s.Cols, i)
-		s.Out = append(s.Out, Column{fmt.Sprintf("c%d", i), types.TInt4})
+		s.Out = append(s.Out, Column{Name: fmt.Sprintf("c%d", i), Typ: types.TInt4})
 	}
 	return s
 }
@@ -26,7 +26,7 @@ func TestProps(t *testing.T) {
 		t.Fatal(err)
 	}
 	isOne := &expr.Call{Fn: eq, Args: []expr.Expr{col(0), &expr.Const{Val: int32(1), Typ: types.TInt4}}, Typ: types.TBool}
-	two := []Column{{"a", types.TInt4}, {"b", types.TInt4}}
+	two := []Column{{Name: "a", Typ: types.TInt4}, {Name: "b", Typ: types.TInt4}}
 	for _, x := range []struct {
 		name string
 		n    Node

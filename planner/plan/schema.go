@@ -27,7 +27,7 @@ func (n *Recursive) Schema() []Column  { return n.Out }
 func (n *WorkTable) Schema() []Column  { return n.Out }
 func (n *TopN) Schema() []Column {
 	if n.RankCol {
-		return concat(n.Input.Schema(), []Column{{"row_number", types.TInt8}})
+		return concat(n.Input.Schema(), []Column{{Name: "row_number", Typ: types.TInt8}})
 	}
 	return n.Input.Schema()
 }
