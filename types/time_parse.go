@@ -31,7 +31,7 @@ func (d *dtDecoder) decodeTime(s string, opt *Options) dtErr {
 	if d.zone != nil && d.zone.meaning == "" && !d.zone.fixed() && !dated {
 		return dtBad
 	}
-	if d.have&hasZone == 0 && d.have&fullDate != 0 && !dated {
+	if (d.have&hasZone == 0 || d.zone != nil && d.zone.meaning != "") && d.have&fullDate != 0 && !dated {
 		return dtBad
 	}
 	return dtOK
