@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/define"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -73,11 +74,11 @@ func (a *alteration) readers(old int) ([]catalog.Object, error) {
 	snap := a.s.snapshot()
 	var out []catalog.Object
 	for _, d := range snap.Dependents(a.t.OID) {
-		query, _, path := storedQuery(d)
+		query, _, path := define.StoredQuery(d)
 		if query == nil || a.cascade[d.Header().OID] {
 			continue
 		}
-		used, err := (&planner.Planner{Cat: snap, Session: &a.s.expr, Of: functionOf(d)}).ColumnsRead(*query, path, a.t.OID)
+		used, err := (&planner.Planner{Cat: snap, Session: &a.s.expr, Of: define.FunctionOf(d)}).ColumnsRead(*query, path, a.t.OID)
 		if err != nil {
 			return nil, err
 		}
@@ -408,11 +409,11 @@ func (a *alteration) follow() ([]catalog.Change, error) {
 // some of its columns are renamed and the lost ones, which it does not read, are
 // gone.
 func (s *Session) followColumns(snap *catalog.Snapshot, d catalog.Object, oid uint32, renamed bool, lost map[int]bool) (changed bool, err error) {
-	query, text, path := storedQuery(d)
+	query, text, path := define.StoredQuery(d)
 	if query == nil {
 		return false, nil
 	}
-	pl := &planner.Planner{Cat: snap, Session: &s.expr, Of: functionOf(d)}
+	pl := &planner.Planner{Cat: snap, Session: &s.expr, Of: define.FunctionOf(d)}
 	q := *query
 	if renamed {
 		q, err = pl.ColumnRenamed(q, path, oid)
@@ -427,7 +428,7 @@ func (s *Session) followColumns(snap *catalog.Snapshot, d catalog.Object, oid ui
 	}
 	*query, *text = q, ""
 	if o, ok := d.(*catalog.Sink); !ok || o.Input == 0 {
-		redefine(d, func(st sql.Stmt) { setQuery(st, q, sql.Name{}) })
+		define.Redefine(d, func(st sql.Stmt) { define.SetQuery(st, q, sql.Name{}) })
 	}
 	return true, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/charset"
+	"github.com/streamdb/streamdb/engine/settings"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/wire"
@@ -57,7 +58,7 @@ func copyFormat(st *sql.Copy, text string) (wire.CopyFormat, error) {
 		return f, invalid("COPY delimiter cannot be \"%c\"", f.Delimiter)
 	}
 	if o := given["header"]; o != nil {
-		v, _ := boolValue(o.Name, o.Value)
+		v, _ := settings.Bool(o.Name, o.Value)
 		f.HeaderMatch = strings.EqualFold(o.Value, "match")
 		f.Header = o.Kind == sql.OptNone || v == "on" || f.HeaderMatch
 		if f.Header && kind == wire.CopyBinary {
@@ -92,7 +93,7 @@ func copyFormat(st *sql.Copy, text string) (wire.CopyFormat, error) {
 		return f, pgerr.New(pgerr.FeatureNotSupported, "CSV quote character must not appear in the NULL specification")
 	}
 	if o := given["encoding"]; o != nil {
-		f.Encoding, err = encodingValue(o.Name, o.Value)
+		f.Encoding, err = settings.EncodingValue(o.Name, o.Value)
 	}
 	return f, err
 }
@@ -120,11 +121,11 @@ func copyOptions(st *sql.Copy, text string) (map[string]*sql.Option, wire.CopyKi
 				err = pgerr.New(pgerr.InvalidParameterValue, "COPY format \"%s\" not recognized", o.Value).At(at)
 			}
 		case "freeze":
-			if _, bad := boolValue(o.Name, o.Value); bad != nil && o.Kind != sql.OptNone {
+			if _, bad := settings.Bool(o.Name, o.Value); bad != nil && o.Kind != sql.OptNone {
 				err = pgerr.New(pgerr.SyntaxError, "%s requires a Boolean value", o.Name)
 			}
 		case "header":
-			_, bad := boolValue(o.Name, o.Value)
+			_, bad := settings.Bool(o.Name, o.Value)
 			match := strings.EqualFold(o.Value, "match")
 			if match && !st.From {
 				err = pgerr.New(pgerr.FeatureNotSupported, "cannot use \"%s\" with HEADER in COPY TO", o.Value)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/define"
 	"github.com/streamdb/streamdb/engine/jobs"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
@@ -31,7 +32,7 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 		n.Header().Schema = a.NewName
 	}
 	name := sql.Name{Schema: n.Header().Schema, Name: n.Header().Name}
-	redefine(n, func(st sql.Stmt) { setName(st, name) })
+	define.Redefine(n, func(st sql.Stmt) { define.SetName(st, name) })
 	changes := []catalog.Change{{Replace: n}}
 	for _, d := range snap.Dependents(o.Header().OID) {
 		c := catalog.Clone(d)
@@ -68,7 +69,7 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 // follow makes an object that reads oid read it under its new name.
 func (s *Session) follow(snap *catalog.Snapshot, d catalog.Object, oid uint32, name sql.Name) error {
 	if ix, ok := d.(*catalog.Index); ok {
-		redefine(ix, func(st sql.Stmt) {
+		define.Redefine(ix, func(st sql.Stmt) {
 			if c, ok := st.(*sql.CreateIndex); ok {
 				c.Table = name
 			}
@@ -78,90 +79,15 @@ func (s *Session) follow(snap *catalog.Snapshot, d catalog.Object, oid uint32, n
 		}
 		return nil
 	}
-	query, text, path := storedQuery(d)
+	query, text, path := define.StoredQuery(d)
 	if query == nil {
 		return nil
 	}
-	q, err := (&planner.Planner{Cat: snap, Session: &s.expr, Of: functionOf(d)}).Renamed(*query, path, oid, name)
+	q, err := (&planner.Planner{Cat: snap, Session: &s.expr, Of: define.FunctionOf(d)}).Renamed(*query, path, oid, name)
 	if err != nil {
 		return pgerr.Unsupported("renaming this object", d.Kind().String()+" "+d.Header().Name+" reads it in a way that cannot be rewritten.")
 	}
 	*query, *text = q, ""
-	redefine(d, func(st sql.Stmt) { setQuery(st, q, name) })
+	define.Redefine(d, func(st sql.Stmt) { define.SetQuery(st, q, name) })
 	return nil
-}
-
-// storedQuery returns the places of an object's query and of its text as written,
-// and the path its other names are looked up by.
-func storedQuery(o catalog.Object) (query, text *string, path []string) {
-	switch o := o.(type) {
-	case *catalog.View:
-		return &o.Query, &o.Text, o.SearchPath
-	case *catalog.MatView:
-		return &o.Query, &o.Text, o.SearchPath
-	case *catalog.Sink:
-		return &o.Query, &o.Text, o.SearchPath
-	case *catalog.Function:
-		return &o.Query, &o.Body, o.SearchPath
-	}
-	return nil, nil, nil
-}
-
-// functionOf is the function whose query o has; nil for other objects.
-func functionOf(o catalog.Object) *catalog.Function {
-	f, _ := o.(*catalog.Function)
-	return f
-}
-
-// redefine changes the statement that SHOW CREATE shows. One that cannot be read
-// again stays as it was written.
-func redefine(o catalog.Object, f func(sql.Stmt)) {
-	def := definitionOf(o)
-	if def == nil || *def == "" {
-		return
-	}
-	sts, err := sql.Parse(*def)
-	if err != nil || len(sts) != 1 {
-		return
-	}
-	f(sts[0].Stmt)
-	*def = sql.Format(sts[0].Stmt)
-}
-
-func setName(st sql.Stmt, n sql.Name) {
-	switch st := st.(type) {
-	case *sql.CreateTable:
-		st.Name = n
-	case *sql.CreateSource:
-		st.Name = n
-	case *sql.CreateView:
-		st.Name = n
-	case *sql.CreateMaterializedView:
-		st.Name = n
-	case *sql.CreateSink:
-		st.Name = n
-	case *sql.CreateIndex:
-		st.Name = n.Name
-	}
-}
-
-// setQuery puts the rewritten query into a definition; input is the new name of
-// the relation that CREATE SINK … FROM names.
-func setQuery(st sql.Stmt, text string, input sql.Name) {
-	q, err := planner.ParseQuery(text)
-	if err != nil {
-		return
-	}
-	switch st := st.(type) {
-	case *sql.CreateView:
-		st.Query = q
-	case *sql.CreateMaterializedView:
-		st.Query = q
-	case *sql.CreateSink:
-		if st.From != nil {
-			st.From = &input
-		} else {
-			st.Query = q
-		}
-	}
 }

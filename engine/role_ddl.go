@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/settings"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
@@ -324,27 +325,27 @@ func (s *Session) changedSettings(list []catalog.RoleSetting, st *sql.AlterRoleS
 	if name == "" || name == "all" {
 		return slices.DeleteFunc(slices.Clone(list), func(x catalog.RoleSetting) bool { return x.Database == in }), nil
 	}
-	d, err := lookupSetting(name)
+	d, err := settings.Lookup(name)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(x catalog.RoleSetting) bool { return x.Database == in && strings.EqualFold(x.Name, d.name) })
+	list = slices.DeleteFunc(slices.Clone(list), func(x catalog.RoleSetting) bool { return x.Database == in && strings.EqualFold(x.Name, d.Name) })
 	if st.Set == nil {
 		return list, nil
 	}
-	if d.context == "internal" {
-		return nil, pgerr.New(pgerr.CantChangeRuntimeParam, "parameter \"%s\" cannot be changed", d.name)
+	if d.Context == "internal" {
+		return nil, pgerr.New(pgerr.CantChangeRuntimeParam, "parameter \"%s\" cannot be changed", d.Name)
 	}
 	v, err := setValue(st.Set)
 	if err != nil {
 		return nil, err
 	}
-	if d.check != nil {
-		if v, err = d.check(name, v); err != nil {
+	if d.Check != nil {
+		if v, err = d.Check(name, v); err != nil {
 			return nil, err
 		}
 	}
-	return append(list, catalog.RoleSetting{Name: d.name, Value: v, Database: in}), nil
+	return append(list, catalog.RoleSetting{Name: d.Name, Value: v, Database: in}), nil
 }
 
 func (s *Session) renameRole(old *catalog.Role, name string) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/engine/jobs"
+	"github.com/streamdb/streamdb/engine/settings"
 	"github.com/streamdb/streamdb/pgerr"
 )
 
@@ -15,24 +16,24 @@ type serverInfo struct{ s *Session }
 // Settings implements catalog.SettingsSource.
 func (i serverInfo) Settings() []catalog.Setting {
 	var out []catalog.Setting
-	for _, n := range settingNames() {
-		st := settings[n]
+	for _, n := range settings.Names() {
+		st := settings.All[n]
 		v, err := i.s.show(n)
 		if err != nil {
 			continue
 		}
 		src := "default"
-		if v != st.def {
+		if v != st.Default {
 			src = "session"
 		}
 		if isTimeout(n) {
-			ms, _ := parseMillis(v)
-			out = append(out, catalog.Setting{Name: st.name, Value: itoa(ms), Unit: "ms", Category: "Client Connection Defaults / Statement Behavior", Description: st.doc,
-				Context: st.context, Type: "integer", Default: st.def, Min: "0", Max: "2147483647", Source: src})
+			ms, _ := settings.ParseMillis(v)
+			out = append(out, catalog.Setting{Name: st.Name, Value: itoa(ms), Unit: "ms", Category: "Client Connection Defaults / Statement Behavior", Description: st.Doc,
+				Context: st.Context, Type: "integer", Default: st.Default, Min: "0", Max: "2147483647", Source: src})
 			continue
 		}
-		out = append(out, catalog.Setting{Name: st.name, Value: v, Category: "StreamDB", Description: st.doc,
-			Context: st.context, Type: "string", Default: st.def, Source: src})
+		out = append(out, catalog.Setting{Name: st.Name, Value: v, Category: "StreamDB", Description: st.Doc,
+			Context: st.Context, Type: "string", Default: st.Default, Source: src})
 	}
 	return out
 }

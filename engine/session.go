@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamdb/streamdb/engine/settings"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
@@ -73,10 +74,10 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 	s.expr.Server = serverInfo{s}
 	s.expr.Options.Now = func() int64 { return s.expr.NowMicros }
 	s.expr.Options.Resolve, s.expr.Options.Name = s.resolveReg, s.regName
-	for _, n := range settingNames() {
-		d := settings[n]
-		s.values[n] = d.def
-		if err := s.refresh(n, d.def); err != nil {
+	for _, n := range settings.Names() {
+		d := settings.All[n]
+		s.values[n] = d.Default
+		if err := s.refresh(n, d.Default); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +87,7 @@ func (e *Engine) NewSession(_ context.Context, st wire.Startup) (wire.Session, e
 	s.applySettings(role.SettingsIn(0))
 	s.applySettings(role.SettingsIn(d.OID))
 	for _, p := range st.Params {
-		if d, err := lookupSetting(p.Name); err == nil && d.context == "internal" {
+		if d, err := settings.Lookup(p.Name); err == nil && d.Context == "internal" {
 			continue
 		}
 		if err := s.set(p.Name, p.Value, false); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
+	"github.com/streamdb/streamdb/engine/define"
+	"github.com/streamdb/streamdb/engine/settings"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
@@ -111,14 +113,14 @@ func (s *Session) showSetting(name string) (func(*table) error, *table, error) {
 	if name == "all" {
 		t := newTable("name", "setting", "description")
 		return func(t *table) error {
-			for _, n := range settingNames() {
+			for _, n := range settings.Names() {
 				v, _ := s.show(n)
-				t.add(settings[n].name, v, settings[n].doc)
+				t.add(settings.All[n].Name, v, settings.All[n].Doc)
 			}
 			return nil
 		}, t, nil
 	}
-	st, err := lookupSetting(name)
+	st, err := settings.Lookup(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,7 +128,7 @@ func (s *Session) showSetting(name string) (func(*table) error, *table, error) {
 		v, err := s.show(name)
 		t.add(v)
 		return err
-	}, newTable(st.name), nil
+	}, newTable(st.Name), nil
 }
 
 func (s *Session) showObjects(t *table, kind catalog.Kind, sh *sql.Show) error {
@@ -201,7 +203,7 @@ func (s *Session) showCreate(sh *sql.Show) func(*table) error {
 		if err != nil {
 			return err
 		}
-		def := definition(o)
+		def := define.Definition(o)
 		if tab, ok := o.(*catalog.Table); ok && def == "" && !snap.Builtin(tab.OID) {
 			def = catalog.TableDefinition(snap, tab, s.expr.SearchPath)
 		} else if _, ok := o.(*catalog.Index); ok && def == "" {
@@ -213,31 +215,4 @@ func (s *Session) showCreate(sh *sql.Show) func(*table) error {
 		t.add(snap.QualifiedName(o, s.expr.SearchPath), def)
 		return nil
 	}
-}
-
-// definition returns the statement that created an object.
-func definition(o catalog.Object) string {
-	if d := definitionOf(o); d != nil {
-		return *d
-	}
-	return ""
-}
-
-// definitionOf returns the place of an object's definition.
-func definitionOf(o catalog.Object) *string {
-	switch o := o.(type) {
-	case *catalog.Table:
-		return &o.Definition
-	case *catalog.Source:
-		return &o.Definition
-	case *catalog.MatView:
-		return &o.Definition
-	case *catalog.View:
-		return &o.Definition
-	case *catalog.Sink:
-		return &o.Definition
-	case *catalog.Index:
-		return &o.Definition
-	}
-	return nil
 }

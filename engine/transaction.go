@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamdb/streamdb/engine/jobs"
+	"github.com/streamdb/streamdb/engine/settings"
 	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
@@ -175,13 +176,13 @@ func (s *Session) commit(ctx context.Context) error {
 func (s *Session) restore(saved map[string]string) {
 	if v, ok := saved["session_authorization"]; ok {
 		role, set := saved["role"]
-		_ = s.assign(settings["session_authorization"], v)
+		_ = s.assign(settings.All["session_authorization"], v)
 		if set {
-			_ = s.assign(settings["role"], role)
+			_ = s.assign(settings.All["role"], role)
 		}
 	}
 	for k, v := range saved {
-		if d := settings[k]; d != nil && k != "session_authorization" && (k != "role" || saved["session_authorization"] == "") {
+		if d := settings.All[k]; d != nil && k != "session_authorization" && (k != "role" || saved["session_authorization"] == "") {
 			_ = s.assign(d, v)
 		}
 	}

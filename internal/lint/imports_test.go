@@ -28,7 +28,9 @@ var floors = map[string][]string{
 	"planner/plan":  {"expr"},
 	"exec":          {"planner/plan", "expr", "state", "connector"},
 	// engine satisfies the interfaces that wire declares; wire never sees engine.
-	"engine": {"engine/jobs", "exec", "planner", "checkpoint", "colcache", "connector", "wire"},
+	"engine":          {"engine/jobs", "engine/settings", "engine/define", "exec", "planner", "checkpoint", "colcache", "connector", "wire"},
+	"engine/settings": {"planner"},
+	"engine/define":   {"planner"},
 	// Jobs know no sessions.
 	"engine/jobs": {"engine/stage", "colcache", "connector"},
 	// What both those who write and those who commit know of a write.

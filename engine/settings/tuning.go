@@ -1,4 +1,4 @@
-package engine
+package settings
 
 import (
 	"strconv"
@@ -10,15 +10,15 @@ import (
 // plans are made without them, and memory is bounded by the server's own limits.
 // What would change results (session_replication_role, transform_null_equals, …) is
 // not among them.
-func tuning() (out []setting) {
+func tuning() (out []Setting) {
 	add := func(name, def string, check func(name, v string) (string, error)) {
-		out = append(out, setting{name, def, "Compatibility; has no effect.", "user", check})
+		out = append(out, Setting{name, def, "Compatibility; has no effect.", "user", check})
 	}
 	for _, n := range switchesOn {
-		add(n, "on", boolValue)
+		add(n, "on", Bool)
 	}
 	for _, n := range switchesOff {
-		add(n, "off", boolValue)
+		add(n, "off", Bool)
 	}
 	for _, q := range quantities {
 		add(q.name, q.def, quantityValue)
