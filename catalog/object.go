@@ -357,8 +357,27 @@ type View struct {
 	Columns    []Column `json:"columns"`
 	DependsOn  []uint32 `json:"depends_on,omitempty"`
 	SearchPath []string `json:"search_path,omitempty"`
-	// CheckOption of a view is "", "LOCAL" or "CASCADED".
-	CheckOption string `json:"check_option,omitempty"`
+	// Options is reloptions: check_option, security_barrier and security_invoker.
+	Options []Option `json:"options,omitempty"`
+}
+
+// CheckOption is "", "local" or "cascaded".
+func (v *View) CheckOption() string { return strings.ToLower(v.option("check_option")) }
+
+// Invoker reports whether what the view reads and changes needs privileges of the
+// role that uses it, instead of its owner's.
+func (v *View) Invoker() bool {
+	on := strings.ToLower(v.option("security_invoker"))
+	return on != "" && (on == "1" || on == "on" || strings.HasPrefix("true", on) || strings.HasPrefix("yes", on))
+}
+
+func (v *View) option(name string) string {
+	for _, o := range v.Options {
+		if o.Name == name {
+			return o.Value
+		}
+	}
+	return ""
 }
 
 // Shown is a stored query as users see it: as written, unless a renaming has

@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/streamdb/streamdb/types"
 )
@@ -84,10 +85,16 @@ func infoTableDefs() []def {
 					continue
 				}
 				var text any
-				if v, ok := x.obj.(*View); ok && c.Snapshot.Owns(c.role(), v) {
-					text = viewText(Shown(v.Text, v.Query))
+				check := "NONE"
+				if v, ok := x.obj.(*View); ok {
+					if v.CheckOption() != "" {
+						check = strings.ToUpper(v.CheckOption())
+					}
+					if c.Snapshot.Owns(c.role(), v) {
+						text = viewText(Shown(v.Text, v.Query))
+					}
 				}
-				r.add(database(c), x.Schema, x.Name, text, "NONE", "NO", "NO", "NO", "NO", "NO")
+				r.add(database(c), x.Schema, x.Name, text, check, "NO", "NO", "NO", "NO", "NO")
 			}
 		}},
 		{"information_schema.view_table_usage", "view_catalog view_schema view_name table_catalog table_schema table_name", func(c *Context, r *rows) {

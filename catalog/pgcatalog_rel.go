@@ -311,6 +311,9 @@ func fillClass(c *Context, r *rows) {
 				ident = t.ReplicaIdentity[0]
 			}
 		}
+		if v, ok := x.obj.(*View); ok {
+			options = optionTexts(v.Options)
+		}
 		r.add(x.OID, x.Name, namespaceOID(s, x.Schema), rowTypeOID(x.obj), x.Owner, am, x.OID, tuples(stats, x.OID),
 			indexed[x.OID], persistence(s, x.obj), x.kind, lastColumn(x), checks, x.kind == 'v', hasForeignKeys(s, x.obj), true, ident, aclOf(s, x.ACL), options)
 	}

@@ -45,7 +45,7 @@ func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter)
 		return s.alterDomain(ctx, pl, t, &st.Actions[0])
 	}
 	if physical(st.Actions) {
-		return s.alterPhysical(o, st.Actions)
+		return s.alterPhysical(pl, o, st.Actions)
 	}
 	if t, ok := o.(*catalog.Table); ok && shapesTable(st.Actions) {
 		return s.alterTable(ctx, pl, t, st.Actions)

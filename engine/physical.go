@@ -21,8 +21,8 @@ func physical(as []sql.AlterAction) bool {
 	})
 }
 
-// alterPhysical runs such actions on a table or an index.
-func (s *Session) alterPhysical(o catalog.Object, as []sql.AlterAction) error {
+// alterPhysical runs such actions on a table or an index, and sets options of a view.
+func (s *Session) alterPhysical(pl *planner.Planner, o catalog.Object, as []sql.AlterAction) error {
 	n := catalog.Clone(o)
 	for i := range as {
 		var err error
@@ -31,6 +31,12 @@ func (s *Session) alterPhysical(o catalog.Object, as []sql.AlterAction) error {
 			err = s.physicalTable(n, &as[i])
 		case *catalog.Index:
 			err = s.physicalIndex(n, &as[i])
+		case *catalog.View:
+			a := &as[i]
+			if a.Kind == sql.AlterPhysical {
+				return pgerr.Unsupported("this form of ALTER VIEW", "Change the tables under the view.")
+			}
+			err = pl.AlterViewOptions(n, a.Options, a.Kind == sql.AlterResetOptions)
 		default:
 			err = pgerr.Unsupported("this form of ALTER "+strings.ToUpper(o.Kind().String()), "Create a new object and drop the old one.")
 		}

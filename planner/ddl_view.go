@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
@@ -53,13 +54,44 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 		return nil, err
 	}
 	v := &catalog.View{Head: h, Query: query, Text: s.QueryText, Definition: sql.Format(s), Columns: viewColumns(cols),
-		DependsOn: b.dependencies(), SearchPath: b.lastingPath(), CheckOption: s.CheckOption}
+		DependsOn: b.dependencies(), SearchPath: b.lastingPath()}
+	options := s.Options
+	if s.CheckOption != "" {
+		options = append(slices.Clone(options), sql.Option{At: s.At, Name: "check_option", Kind: sql.OptString, Value: strings.ToLower(s.CheckOption)})
+	}
+	if v.Options, err = SetStorage(ViewStorage, nil, options); err != nil {
+		return nil, err
+	}
 	return v, p.checkOption(v)
+}
+
+// AlterViewOptions sets options of a view, which is a copy, or resets them.
+func (p *Planner) AlterViewOptions(v *catalog.View, os []sql.Option, reset bool) (err error) {
+	if reset {
+		v.Options, err = ResetStorage(v.Options, os)
+	} else {
+		v.Options, err = SetStorage(ViewStorage, v.Options, os)
+	}
+	if err != nil {
+		return err
+	}
+	st, err := sql.Parse(v.Definition)
+	if err != nil {
+		return err
+	}
+	if def, ok := st[0].Stmt.(*sql.CreateView); ok {
+		def.CheckOption, def.Options = "", nil
+		for _, o := range v.Options {
+			def.Options = append(def.Options, sql.Option{Name: o.Name, Kind: sql.OptString, Value: o.Value})
+		}
+		v.Definition = sql.Format(def)
+	}
+	return p.checkOption(v)
 }
 
 // checkOption refuses WITH CHECK OPTION for views that do not show a table's rows.
 func (p *Planner) checkOption(v *catalog.View) error {
-	if v.CheckOption == "" {
+	if v.CheckOption() == "" {
 		return nil
 	}
 	needs := p.Needs

@@ -106,10 +106,20 @@ func (b *binder) wants(r *changing, p catalog.Privs, kind int, names []string) *
 	return need
 }
 
-// asOwner binds what is done in the name of a view's owner.
+// roleIn is the role whose privileges the query of a view needs. A view of its invoker
+// needs those of the session even within a view of its owner.
+func (b *binder) roleIn(v *catalog.View) uint32 {
+	if v.Invoker() {
+		return 0
+	}
+	return v.Owner
+}
+
+// asOwner binds what is done in the name of a view's owner, unless the view is one of
+// its invoker.
 func (b *binder) asOwner(v *catalog.View, f func()) {
 	as := b.asRole
-	b.asRole = v.Owner
+	b.asRole = b.roleIn(v)
 	f()
 	b.asRole = as
 }
@@ -134,7 +144,7 @@ func (b *binder) changeable(v *catalog.View, verb string) (*changing, error) {
 		return nil, refuse(why)
 	}
 	text, path, params, as := b.text, b.path, b.params, b.asRole
-	b.text, b.path, b.params, b.asRole = "", v.SearchPath, &paramSet{pos: map[int]int{}}, v.Owner
+	b.text, b.path, b.params, b.asRole = "", v.SearchPath, &paramSet{pos: map[int]int{}}, b.roleIn(v)
 	defer func() { b.text, b.path, b.params, b.asRole = text, path, params, as }()
 	te, ok := q.From[0].(*sql.TableRef)
 	if !ok {
@@ -190,7 +200,7 @@ func (b *binder) changeableWhere(out, base *changing, q *sql.Select, sc *scope) 
 	v := out.view
 	if base.view != nil {
 		v.where, v.checks = base.view.where, base.view.checks
-		if v.CheckOption == "CASCADED" { // of all views below
+		if v.CheckOption() == "cascaded" { // of all views below
 			v.checks = v.where
 		}
 	}
@@ -201,12 +211,12 @@ func (b *binder) changeableWhere(out, base *changing, q *sql.Select, sc *scope) 
 	if err != nil {
 		return err
 	}
-	if v.CheckOption != "" && (hasSubquery(cond) || slices.ContainsFunc(v.checks, func(c ViewCheck) bool { return hasSubquery(c.Cond) })) {
+	if v.CheckOption() != "" && (hasSubquery(cond) || slices.ContainsFunc(v.checks, func(c ViewCheck) bool { return hasSubquery(c.Cond) })) {
 		return pgerr.Unsupported("CHECK OPTION of a view with subqueries in its condition", "Change the table under the view.")
 	}
 	check := ViewCheck{v.Name, cond}
 	v.where = append(v.where[:len(v.where):len(v.where)], check)
-	if v.CheckOption != "" {
+	if v.CheckOption() != "" {
 		v.checks = append(v.checks[:len(v.checks):len(v.checks)], check)
 	}
 	return nil

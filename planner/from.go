@@ -304,7 +304,7 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 		return nil, err
 	}
 	text, path, params, as := b.text, b.path, b.params, b.asRole
-	b.text, b.path, b.params, b.asRole = "", v.SearchPath, &paramSet{pos: map[int]int{}}, v.Owner
+	b.text, b.path, b.params, b.asRole = "", v.SearchPath, &paramSet{pos: map[int]int{}}, b.roleIn(v)
 	n, cols, err := b.query(q, nil, queryMode{})
 	b.text, b.path, b.params, b.asRole = text, path, params, as
 	if err != nil {

@@ -52,6 +52,13 @@ var indexStorage = map[string]storageOption{
 	"deduplicate_items": {kind: "bool"},
 }
 
+// viewOptions are not about storage: catalog.View knows what they mean.
+var viewOptions = map[string]storageOption{
+	"check_option":     {kind: "enum", words: []string{"local", "cascaded"}},
+	"security_barrier": {kind: "bool"},
+	"security_invoker": {kind: "bool"},
+}
+
 var columnStorage = map[string]storageOption{
 	"n_distinct":           {kind: "real", lo: -1, hi: 1.7976931348623157e308},
 	"n_distinct_inherited": {kind: "real", lo: -1, hi: 1.7976931348623157e308},
@@ -65,11 +72,12 @@ const (
 	TableStorage StorageKind = iota
 	IndexStorage
 	ColumnStorage
+	ViewStorage
 )
 
 // SetStorage returns the storage parameters old with those of SET, or of WITH.
 func SetStorage(kind StorageKind, old []catalog.Option, os []sql.Option) ([]catalog.Option, error) {
-	known := map[StorageKind]map[string]storageOption{TableStorage: tableOptions, IndexStorage: indexStorage, ColumnStorage: columnStorage}[kind]
+	known := map[StorageKind]map[string]storageOption{TableStorage: tableOptions, IndexStorage: indexStorage, ColumnStorage: columnStorage, ViewStorage: viewOptions}[kind]
 	out := slices.Clone(old)
 	for i, o := range os {
 		if kind == TableStorage && o.Name == "oids" {
@@ -128,7 +136,11 @@ func (p storageOption) check(name string, o sql.Option) error {
 		return nil
 	case "enum":
 		if !slices.Contains(p.words, strings.ToLower(o.Value)) {
-			return bad("enum").(*pgerr.Error).WithDetail("Valid values are \"on\", \"off\", and \"auto\".")
+			valid := "Valid values are \"on\", \"off\", and \"auto\"."
+			if name == "check_option" {
+				valid = "Valid values are \"local\" and \"cascaded\"."
+			}
+			return bad("enum").(*pgerr.Error).WithDetail("%s", valid)
 		}
 		return nil
 	}
