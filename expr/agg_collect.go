@@ -305,7 +305,7 @@ func (a *collectAcc) fractions(dst vec.Vector, f func(p float64, n int64) (types
 		}
 		out = append(out, d)
 	}
-	dst.AppendDatum(types.ArrayDatum(out))
+	dst.AppendDatum(types.ArrayShaped(arg.Datum(0), out))
 	return nil
 }
 

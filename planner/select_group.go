@@ -283,24 +283,13 @@ func (s *selection) group() error {
 		}
 	}
 	keyCols := make([]int, len(s.keys))
-	calls := make([]expr.AggCall, len(s.aggs))
 	for i, k := range planned {
 		keyCols[i] = pre.add(k)
 	}
-	for i, a := range s.aggs {
-		if calls[i], err = s.b.aggColumns(pre, a); err != nil {
+	calls := make([][]expr.AggCall, len(s.groups))
+	for g, set := range s.groups {
+		if calls[g], err = s.setCalls(pre, set); err != nil {
 			return err
-		}
-	}
-	if len(s.sc.items) == 1 {
-		for i := range calls {
-			if len(calls[i].OrderBy) > 0 || calls[i].Distinct || !keepsOrder(calls[i].Fn.Name) {
-				continue
-			}
-			for _, k := range s.sc.items[0].order {
-				col := pre.add(&expr.Col{Index: k.Col, Typ: s.node.Schema()[k.Col].Typ})
-				calls[i].OrderBy = append(calls[i].OrderBy, expr.SortKey{Col: col, Desc: k.Desc, NullsFirst: k.NullsFirst})
-			}
 		}
 	}
 	in := pre.build()
@@ -312,6 +301,46 @@ func (s *selection) group() error {
 		s.node, err = s.b.filter(s.node, s.having)
 	}
 	return err
+}
+
+// setCalls makes the calls of the aggregates for one grouping set.
+func (s *selection) setCalls(pre *preProject, set groupSet) ([]expr.AggCall, error) {
+	calls := make([]expr.AggCall, len(s.aggs))
+	for i, a := range s.aggs {
+		call, err := s.b.aggColumns(pre, s.inSet(a, set))
+		if err != nil {
+			return nil, err
+		}
+		if len(s.sc.items) == 1 && len(call.OrderBy) == 0 && !call.Distinct && keepsOrder(call.Fn.Name) {
+			for _, k := range s.sc.items[0].order {
+				col := pre.add(&expr.Col{Index: k.Col, Typ: s.node.Schema()[k.Col].Typ})
+				call.OrderBy = append(call.OrderBy, expr.SortKey{Col: col, Desc: k.Desc, NullsFirst: k.NullsFirst})
+			}
+		}
+		calls[i] = call
+	}
+	return calls, nil
+}
+
+// inSet returns an aggregate as a grouping set has it: the keys that are not in the set
+// are NULL in direct arguments, which are of the group, and as they were in others.
+func (s *selection) inSet(a *aggItem, set groupSet) *aggItem {
+	direct := len(a.args) - len(a.order)
+	if !a.fn.OrderedSet || direct <= 0 || len(set) == len(s.keys) {
+		return a
+	}
+	c := *a
+	c.args = slices.Clone(a.args)
+	for i := range direct {
+		c.args[i] = replace(c.args[i], func(x expr.Expr) (expr.Expr, bool) {
+			k := slices.IndexFunc(s.keys, func(y expr.Expr) bool { return exprKey(y) == exprKey(x) })
+			if k < 0 || slices.Contains(set, k) {
+				return nil, false
+			}
+			return &expr.Const{Typ: x.Type()}, true
+		})
+	}
+	return &c
 }
 
 // addDependentKeys adds the columns of a table to the keys when its primary key
@@ -374,27 +403,27 @@ func (s *selection) colsUsed(e expr.Expr, used map[int]bool) {
 
 // aggregate makes the Aggregate, or for several grouping sets a union of them.
 // The output is all keys, then the aggregates, then one column a GROUPING().
-func (s *selection) aggregate(in plan.Node, keyCols []int, calls []expr.AggCall) plan.Node {
+func (s *selection) aggregate(in plan.Node, keyCols []int, calls [][]expr.AggCall) plan.Node {
 	sc := in.Schema()
 	if len(s.groups) == 1 && len(s.marks) == 0 {
-		a := &plan.Aggregate{Input: in, Aggs: calls, Scalar: len(s.groups[0]) == 0}
+		a := &plan.Aggregate{Input: in, Aggs: calls[0], Scalar: len(s.groups[0]) == 0}
 		for _, k := range keyCols {
 			a.Group = append(a.Group, k)
 			a.Out = append(a.Out, sc[k])
 		}
-		for i, c := range calls {
+		for i, c := range calls[0] {
 			a.Out = append(a.Out, plan.Column{Name: s.aggs[i].fn.Name, Typ: c.Typ})
 		}
 		return a
 	}
 	var arms []plan.Node
-	for _, set := range s.groups {
-		a := &plan.Aggregate{Input: in, Aggs: calls, Scalar: len(set) == 0}
+	for g, set := range s.groups {
+		a := &plan.Aggregate{Input: in, Aggs: calls[g], Scalar: len(set) == 0}
 		for _, k := range set {
 			a.Group = append(a.Group, keyCols[k])
 			a.Out = append(a.Out, sc[keyCols[k]])
 		}
-		for i, c := range calls {
+		for i, c := range calls[g] {
 			a.Out = append(a.Out, plan.Column{Name: s.aggs[i].fn.Name, Typ: c.Typ})
 		}
 		arms = append(arms, s.maskedSet(a, set, keyCols, sc))

@@ -243,13 +243,13 @@ func ApplyMod(d Datum, t T, explicit bool) (Datum, error) {
 			}
 			elems[i] = v
 		}
-		return rebuildArray(d, elems), nil
+		return ArrayShaped(d, elems), nil
 	}
 	return d, nil
 }
 
-// rebuildArray returns an array shaped as d with other elements.
-func rebuildArray(d Datum, elems []Datum) Datum {
+// ArrayShaped returns an array with the dimensions of d and as many other elements.
+func ArrayShaped(d Datum, elems []Datum) Datum {
 	v := ViewArray([]byte(d.(string)))
 	var b ArrayBuilder
 	for i := range v.Dims() {
@@ -277,7 +277,7 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 			}
 			elems[i] = v
 		}
-		return rebuildArray(d, elems), nil
+		return ArrayShaped(d, elems), nil
 	}
 	if CastOf(from, to) == CastNone {
 		return nil, errCannotCast(from, to)
