@@ -286,11 +286,9 @@ func (s *selection) group() error {
 	for i, k := range planned {
 		keyCols[i] = pre.add(k)
 	}
-	calls := make([][]expr.AggCall, len(s.groups))
-	for g, set := range s.groups {
-		if calls[g], err = s.setCalls(pre, set); err != nil {
-			return err
-		}
+	calls, err := s.calls(pre)
+	if err != nil {
+		return err
 	}
 	in := pre.build()
 	s.node = s.aggregate(in, keyCols, calls)
@@ -303,11 +301,12 @@ func (s *selection) group() error {
 	return err
 }
 
-// setCalls makes the calls of the aggregates for one grouping set.
-func (s *selection) setCalls(pre *preProject, set groupSet) ([]expr.AggCall, error) {
-	calls := make([]expr.AggCall, len(s.aggs))
+// calls makes the calls of the aggregates for each grouping set. They differ in direct
+// arguments only, which are of the group: keys that are not in the set are NULL there.
+func (s *selection) calls(pre *preProject) ([][]expr.AggCall, error) {
+	base := make([]expr.AggCall, len(s.aggs))
 	for i, a := range s.aggs {
-		call, err := s.b.aggColumns(pre, s.inSet(a, set))
+		call, err := s.b.aggColumns(pre, a)
 		if err != nil {
 			return nil, err
 		}
@@ -317,30 +316,39 @@ func (s *selection) setCalls(pre *preProject, set groupSet) ([]expr.AggCall, err
 				call.OrderBy = append(call.OrderBy, expr.SortKey{Col: col, Desc: k.Desc, NullsFirst: k.NullsFirst})
 			}
 		}
-		calls[i] = call
+		base[i] = call
+	}
+	calls := make([][]expr.AggCall, len(s.groups))
+	for g, set := range s.groups {
+		calls[g] = slices.Clone(base)
+		for i, a := range s.aggs {
+			if !a.fn.OrderedSet || len(set) == len(s.keys) {
+				continue
+			}
+			args := slices.Clone(base[i].Args)
+			for k := range len(a.args) - len(a.order) {
+				if e, changed := s.inSet(a.args[k], set); changed {
+					args[k] = pre.add(e)
+				}
+			}
+			calls[g][i].Args = args
+		}
 	}
 	return calls, nil
 }
 
-// inSet returns an aggregate as a grouping set has it: the keys that are not in the set
-// are NULL in direct arguments, which are of the group, and as they were in others.
-func (s *selection) inSet(a *aggItem, set groupSet) *aggItem {
-	direct := len(a.args) - len(a.order)
-	if !a.fn.OrderedSet || direct <= 0 || len(set) == len(s.keys) {
-		return a
-	}
-	c := *a
-	c.args = slices.Clone(a.args)
-	for i := range direct {
-		c.args[i] = replace(c.args[i], func(x expr.Expr) (expr.Expr, bool) {
-			k := slices.IndexFunc(s.keys, func(y expr.Expr) bool { return exprKey(y) == exprKey(x) })
-			if k < 0 || slices.Contains(set, k) {
-				return nil, false
-			}
-			return &expr.Const{Typ: x.Type()}, true
-		})
-	}
-	return &c
+// inSet returns a direct argument as a grouping set has it, and whether that is another
+// one.
+func (s *selection) inSet(e expr.Expr, set groupSet) (out expr.Expr, changed bool) {
+	out = replace(e, func(x expr.Expr) (expr.Expr, bool) {
+		k := slices.IndexFunc(s.keys, func(y expr.Expr) bool { return exprKey(y) == exprKey(x) })
+		if k < 0 || slices.Contains(set, k) {
+			return nil, false
+		}
+		changed = true
+		return &expr.Const{Typ: x.Type()}, true
+	})
+	return out, changed && !hasSubquery(out)
 }
 
 // addDependentKeys adds the columns of a table to the keys when its primary key
