@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
@@ -17,6 +19,9 @@ type aggItem struct {
 	typ      types.T
 	key      string
 	at       sql.Node
+	// rank and count are what the item counts for a hypothetical-set aggregate.
+	rank  *ranking
+	count rankCount
 }
 
 // sortExpr is an ORDER BY key before it has a column.
@@ -38,25 +43,36 @@ func (a *aggRef) Type() types.T { return a.typ }
 // reads: if these are all of queries around, to the innermost of them.
 func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	var item *aggItem
-	var err error
-	if ec.sc.parent != nil {
-		if item, err = b.aggItem(ec, e); err == nil {
-			level := item.level()
-			if sc := ec.sc.out(level); level > 0 && sc != nil && sc.fn == nil { // arguments of a function are no rows
-				return b.outerAgg(ec, item, level)
-			}
+	owner, level, err := b.aggOwner(ec, e, func() (aggregated, direct []expr.Expr, err error) {
+		if item, err = b.aggItem(ec, e); err != nil {
+			return nil, nil, err
 		}
-	}
-	if err := b.aggAllowed(ec, e); err != nil {
-		return nil, err
-	}
-	if item == nil && err == nil {
-		item, err = b.aggItem(ec, e)
-	}
+		direct = item.direct()
+		return item.inputs()[len(direct):], direct, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &aggRef{item.addTo(ec.aggs), item.typ}, nil
+	if level > 0 {
+		item.inward(level)
+	}
+	return aggAt(item, owner, level), nil
+}
+
+// aggAt gives an aggregate to its query, level queries out, and stands for it.
+func aggAt(item *aggItem, owner *exprContext, level int) expr.Expr {
+	i := item.addTo(owner.aggs)
+	if level > 0 {
+		return &expr.Outer{Level: level, Index: aggOuter(i), Typ: item.typ}
+	}
+	return &aggRef{i, item.typ}
+}
+
+// inAggregate is ec for the arguments of an aggregate.
+func (ec *exprContext) inAggregate() *exprContext {
+	c := *ec
+	c.aggs, c.wins, c.inAgg, c.allowSet, c.clause = nil, nil, true, false, "aggregate function arguments"
+	return &c
 }
 
 // aggAllowed: aggregates cannot stand everywhere.
@@ -85,9 +101,8 @@ func (a *aggItem) addTo(items *[]*aggItem) int {
 
 // aggItem binds the parts of an aggregate call.
 func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
-	inner := *ec
-	inner.aggs, inner.wins, inner.inAgg, inner.allowSet, inner.clause = nil, nil, true, false, "aggregate function arguments"
-	args, err := b.plainArgs(&inner, e)
+	inner := ec.inAggregate()
+	args, err := b.plainArgs(inner, e)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +113,7 @@ func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 		return nil, b.errAt(e, pgerr.WrongObjectType, "count(*) must be used to call a parameterless aggregate function")
 	}
 	item := &aggItem{distinct: e.Distinct, at: e}
-	if err := b.aggOrder(&inner, e, item); err != nil {
+	if err := b.aggOrder(inner, e, item); err != nil {
 		return nil, err
 	}
 	if e.WithinGroup {
@@ -126,7 +141,7 @@ func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 	item.typ = item.fn.Result(typesOf(item.args))
 	if e.Filter != nil {
 		inner.clause = "FILTER"
-		if item.filter, err = b.boolArg(&inner, e.Filter, "FILTER"); err != nil {
+		if item.filter, err = b.boolArg(inner, e.Filter, "FILTER"); err != nil {
 			return nil, err
 		}
 	}
@@ -165,18 +180,32 @@ func (b *binder) aggOrder(ec *exprContext, e *sql.FuncCall, item *aggItem) error
 	return nil
 }
 
-// checkAggDistinct: with DISTINCT, ORDER BY may only sort by the arguments.
+// checkAggDistinct: with DISTINCT, ORDER BY may only sort by the arguments as they are
+// written, or as the call has converted them. An untyped literal has become another
+// value than that of ORDER BY, but for count, which takes any type.
 func (b *binder) checkAggDistinct(item *aggItem, e *sql.FuncCall) error {
+	if e.WithinGroup {
+		return nil
+	}
 	for i, o := range item.order {
-		found := false
-		for _, a := range item.args {
-			found = found || exprKey(a) == exprKey(o.e) || exprKey(stripCast(a)) == exprKey(o.e) || bothNull(a, o.e)
-		}
-		if !found && !e.WithinGroup {
+		untyped := isUntyped(e.OrderBy[i].Expr)
+		found := slices.ContainsFunc(item.args, func(a expr.Expr) bool {
+			if untyped && item.fn.Name != "count" {
+				return false
+			}
+			return exprKey(a) == exprKey(o.e) || exprKey(stripImplicit(a)) == exprKey(o.e) || bothNull(a, o.e)
+		})
+		if !found {
 			return b.errAt(leftmost(e.OrderBy[i].Expr), pgerr.InvalidColumnReference, "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list")
 		}
 	}
 	return nil
+}
+
+// isUntyped tells a literal whose type comes from where it stands.
+func isUntyped(e sql.Expr) bool {
+	l, ok := e.(*sql.Literal)
+	return ok && (l.Kind == sql.LitString || l.Kind == sql.LitNull)
 }
 
 // bothNull reports whether both are NULL, whose type the call may have made another.
@@ -186,8 +215,9 @@ func bothNull(a, b expr.Expr) bool {
 	return ok && also && x.Val == nil && y.Val == nil
 }
 
-func stripCast(e expr.Expr) expr.Expr {
-	if c, ok := e.(*expr.Cast); ok {
+// stripImplicit takes off the conversion that a call has added.
+func stripImplicit(e expr.Expr) expr.Expr {
+	if c, ok := e.(*expr.Cast); ok && !c.Explicit {
 		return c.Arg
 	}
 	return e

@@ -1,8 +1,11 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/sql"
 )
 
 // What a query around computes of its rows is an Outer reference to that query with a
@@ -36,14 +39,92 @@ func groupedOuter(index, keys, aggs int) int {
 	return index
 }
 
-// level is how many queries out the aggregate belongs: where the nearest of the
-// columns it reads is, and 0 if it reads none.
-func (a *aggItem) level() int {
+// aggOwner finds the query that an aggregate belongs to, how many queries out it is,
+// and whether the aggregate may stand where it does. bind binds its parts; aggregated
+// are over the rows of that query, direct over its groups.
+func (b *binder) aggOwner(ec *exprContext, e *sql.FuncCall, bind func() (aggregated, direct []expr.Expr, err error)) (owner *exprContext, level int, err error) {
+	if ec.sc.parent == nil {
+		if err := b.aggAllowed(ec, e); err != nil {
+			return nil, 0, err
+		}
+	}
+	aggregated, direct, err := bind()
+	if err == nil {
+		level = levelOf(aggregated)
+		if sc := ec.sc.out(level); level > 0 && sc != nil && sc.fn == nil { // arguments of a function are no rows
+			owner, err = b.outerOwner(sc, e, slices.Concat(aggregated, direct), level)
+		} else {
+			owner, level, err = ec, 0, b.aggAllowed(ec, e)
+		}
+		if err == nil {
+			err = b.checkDirectLevel(direct, level)
+		}
+		return owner, level, err
+	}
+	if disallowed := b.aggAllowed(ec, e); disallowed != nil {
+		return nil, 0, disallowed
+	}
+	return nil, 0, err
+}
+
+// levelOf is how many queries out the nearest of the columns is that es read, and 0
+// if they read none.
+func levelOf(es []expr.Expr) int {
 	level := -1
-	for _, x := range a.inputs() {
+	for _, x := range es {
 		nearest(x, &level)
 	}
 	return max(level, 0)
+}
+
+// outerOwner is the context of an aggregate that belongs to the query of sc, level
+// queries out.
+func (b *binder) outerOwner(sc *scope, at sql.Node, inputs []expr.Expr, level int) (*exprContext, error) {
+	if sc.ec == nil {
+		return nil, b.errAt(at, pgerr.GroupingError, "aggregate functions are not allowed in FROM clause of their own query level")
+	}
+	if err := b.aggAllowed(sc.ec, at); err != nil {
+		return nil, err
+	}
+	if readsAggregate(inputs, level) {
+		return nil, b.errAt(at, pgerr.GroupingError, "aggregate function calls cannot be nested")
+	}
+	return sc.ec, nil
+}
+
+// checkDirectLevel: the direct arguments of an aggregate that belongs to a query
+// level queries out are of its groups, or of queries around it.
+func (b *binder) checkDirectLevel(direct []expr.Expr, level int) error {
+	var err error
+	refuse := func(at int) {
+		if err == nil {
+			err = pgerr.New(pgerr.GroupingError, "outer-level aggregate cannot contain a lower-level variable in its direct arguments").At(at)
+		}
+	}
+	if level == 0 {
+		return nil
+	}
+	for _, x := range direct {
+		expr.Walk(x, func(x expr.Expr) bool {
+			switch x := x.(type) {
+			case *expr.Col:
+				refuse(b.colAt[x].pos)
+			case *expr.Outer:
+				if x.Level < level {
+					refuse(b.outAt[x])
+				}
+			case *subRef:
+				mapOuter(x.node, 0, func(o *expr.Outer, d int) expr.Expr {
+					if o.Level > d && o.Level-d-1 < level {
+						refuse(b.outAt[o])
+					}
+					return o
+				})
+			}
+			return true
+		})
+	}
+	return err
 }
 
 // nearest lowers level, unless it is below zero as yet, to that of the nearest row
@@ -75,29 +156,18 @@ func nearest(e expr.Expr, level *int) {
 	})
 }
 
-// outerAgg gives an aggregate to the query level queries out.
-func (b *binder) outerAgg(ec *exprContext, item *aggItem, level int) (expr.Expr, error) {
-	sc := ec.sc.out(level)
-	if sc.ec == nil {
-		return nil, b.errAt(item.at, pgerr.GroupingError, "aggregate functions are not allowed in FROM clause of their own query level")
+// inward makes the aggregate one of the query level queries out.
+func (a *aggItem) inward(level int) {
+	for i, x := range a.args {
+		a.args[i] = inward(x, level)
 	}
-	if err := b.aggAllowed(sc.ec, item.at); err != nil {
-		return nil, err
+	if a.filter != nil {
+		a.filter = inward(a.filter, level)
 	}
-	if item.aggregates(level) {
-		return nil, b.errAt(item.at, pgerr.GroupingError, "aggregate function calls cannot be nested")
+	for i, o := range a.order {
+		a.order[i].e = inward(o.e, level)
 	}
-	for i, x := range item.args {
-		item.args[i] = inward(x, level)
-	}
-	if item.filter != nil {
-		item.filter = inward(item.filter, level)
-	}
-	for i, o := range item.order {
-		item.order[i].e = inward(o.e, level)
-	}
-	item.key = item.text()
-	return &expr.Outer{Level: level, Index: aggOuter(item.addTo(sc.ec.aggs)), Typ: item.typ}, nil
+	a.key = a.text()
 }
 
 // outerGrouping gives a GROUPING() to the query level queries out.
@@ -118,11 +188,10 @@ func (b *binder) outerGrouping(ec *exprContext, g *groupingRef, level int) (expr
 	return &expr.Outer{Level: level, Index: markOuter(g.addTo(sc.ec.grouping)), Typ: g.Type()}, nil
 }
 
-// aggregates reports whether the aggregate reads another one of the query level
-// queries out.
-func (a *aggItem) aggregates(level int) bool {
+// readsAggregate reports whether es read an aggregate of the query level queries out.
+func readsAggregate(es []expr.Expr, level int) bool {
 	found := false
-	for _, x := range a.inputs() {
+	for _, x := range es {
 		mapOuterExpr(x, 0, func(o *expr.Outer, d int) expr.Expr {
 			found = found || o.Index < 0 && o.Level-d == level
 			return o

@@ -1,19 +1,26 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
+	"github.com/streamdb/streamdb/types"
 )
 
 // isHypothetical tells the hypothetical-set aggregates: the functions that rank a
 // row among others as if it were one of them.
 func isHypothetical(e *sql.FuncCall) bool {
-	switch e.Name {
+	return isRankName(e.Name) && e.WithinGroup && e.Over == nil
+}
+
+func isRankName(name string) bool {
+	switch name {
 	case "rank", "dense_rank", "percent_rank", "cume_dist":
-		return e.WithinGroup && e.Over == nil
+		return true
 	}
 	return false
 }
@@ -26,125 +33,250 @@ func (b *binder) hypothetical(ec *exprContext, e *sql.FuncCall) (expr.Expr, erro
 		return nil, b.errAt(e, pgerr.SyntaxError, "cannot use DISTINCT with WITHIN GROUP")
 	case e.Variadic:
 		return nil, b.unsupported(e, "a VARIADIC array argument", "Pass the elements as single arguments.")
-	case len(e.Args) != len(e.OrderBy):
-		return nil, b.unmatchedArguments(ec, e)
 	}
-	for _, o := range e.OrderBy {
-		if o.Using != "" {
-			return nil, b.unsupported(e, "ORDER BY … USING in a hypothetical-set aggregate", "Say ASC or DESC.")
+	var r *ranking
+	owner, level, err := b.aggOwner(ec, e, func() (aggregated, direct []expr.Expr, err error) {
+		if r, err = b.ranking(ec, e); err != nil {
+			return nil, nil, err
 		}
+		return r.aggregated(), r.args, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	h := hypotheticalCall{e}
-	one := h.integer("1")
-	before := h.count(h.before(0, false))
-	var out sql.Expr
-	switch e.Name {
-	case "rank":
-		out = h.op("+", before, one)
-	case "dense_rank":
-		row := &sql.RowExpr{At: e.At, Explicit: true}
-		for _, o := range e.OrderBy {
-			row.Fields = append(row.Fields, o.Expr)
+	if level > 0 {
+		r.inward(level)
+	}
+	count := func(c rankCount) (expr.Expr, error) {
+		item, err := b.rankItem(r, c)
+		if err != nil {
+			return nil, err
 		}
-		before.Star, before.Distinct, before.Args = false, true, []sql.Arg{{Value: row}}
-		out = h.op("+", before, one)
-	case "percent_rank":
-		// Without rows the rank is 1 of 1.
-		out = h.op("/", h.float(before), h.float(&sql.MinMax{At: e.At, Args: []sql.Expr{h.count(nil), one}}))
-	case "cume_dist":
-		out = h.op("/", h.float(h.op("+", h.count(h.before(0, true)), one)), h.float(h.op("+", h.count(nil), one)))
+		return aggAt(item, owner, level), nil
 	}
-	return b.expr(ec, h.withArguments(out))
+	return b.rankOf(e, count)
 }
 
-func (b *binder) unmatchedArguments(ec *exprContext, e *sql.FuncCall) error {
-	inner := *ec
-	inner.aggs, inner.wins, inner.inAgg, inner.allowSet, inner.clause = nil, nil, true, false, "aggregate function arguments"
-	args, err := b.plainArgs(&inner, e)
+// rankOf makes the function's result of counts.
+func (b *binder) rankOf(e *sql.FuncCall, count func(rankCount) (expr.Expr, error)) (expr.Expr, error) {
+	one := &expr.Const{Val: int64(1), Typ: types.TInt8}
+	counted := countBefore
+	switch e.Name {
+	case "dense_rank":
+		counted = countDistinctBefore
+	case "cume_dist":
+		counted = countNotAfter
+	}
+	n, err := count(counted)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	var total expr.Expr
+	switch e.Name {
+	case "percent_rank": // without rows the rank is 1 of 1
+		if total, err = count(countAll); err != nil {
+			return nil, err
+		}
+		total = &expr.MinMax{Args: []expr.Expr{total, one}, Greatest: true, Typ: types.TInt8}
+	case "cume_dist":
+		if total, err = count(countAll); err != nil {
+			return nil, err
+		}
+		if total, err = b.op("+", e, total, one); err != nil {
+			return nil, err
+		}
+	}
+	if e.Name != "percent_rank" {
+		if n, err = b.op("+", e, n, one); err != nil {
+			return nil, err
+		}
+	}
+	if total == nil {
+		return n, nil
+	}
+	if n, err = b.coerce(n, types.TFloat8, expr.Explicit, e); err != nil {
+		return nil, err
+	}
+	if total, err = b.coerce(total, types.TFloat8, expr.Explicit, e); err != nil {
+		return nil, err
+	}
+	return b.op("/", e, n, total)
+}
+
+// ranking is a row, of the direct arguments, and those it is ranked among.
+type ranking struct {
+	args   []expr.Expr
+	order  []sortExpr
+	filter expr.Expr
+	at     *sql.FuncCall
+}
+
+// rankCount is which rows of a ranking are counted.
+type rankCount uint8
+
+const (
+	countAll rankCount = iota
+	countBefore
+	countDistinctBefore
+	countNotAfter
+)
+
+// ranking binds the parts of a call.
+func (b *binder) ranking(ec *exprContext, e *sql.FuncCall) (*ranking, error) {
+	inner := ec.inAggregate()
+	args, err := b.plainArgs(inner, e)
+	if err != nil {
+		return nil, err
 	}
 	item := &aggItem{}
-	if err := b.aggOrder(&inner, e, item); err != nil {
-		return err
+	if err := b.aggOrder(inner, e, item); err != nil {
+		return nil, err
 	}
+	if len(args) != len(item.order) {
+		return nil, b.unmatchedArguments(e, args, item.order)
+	}
+	r := &ranking{args: args, order: item.order, at: e}
+	for i := range args {
+		place := func(k int) sql.Node { return [2]sql.Node{e.OrderBy[i].Expr, e.Args[i].Value}[k] }
+		if plan.IsVolatile(args[i]) {
+			return nil, b.unsupported(place(1), "a volatile function in a direct argument", "Compute the value in a subquery in FROM, and group by it.")
+		}
+		if isRow(args[i]) && isRow(r.order[i].e) {
+			continue
+		}
+		pair, _, err := b.unify([]expr.Expr{r.order[i].e, args[i]}, "WITHIN GROUP", place, e)
+		if err != nil {
+			return nil, err
+		}
+		r.order[i].e, r.args[i] = pair[0], pair[1]
+	}
+	if e.Filter != nil {
+		inner.clause = "FILTER"
+		r.filter, err = b.boolArg(inner, e.Filter, "FILTER")
+	}
+	return r, err
+}
+
+func (b *binder) unmatchedArguments(e *sql.FuncCall, args []expr.Expr, order []sortExpr) error {
 	var ts []string
 	for _, a := range args {
 		ts = append(ts, a.Type().String())
 	}
-	for _, o := range item.order {
+	for _, o := range order {
 		ts = append(ts, o.e.Type().String())
 	}
 	return pgerr.New(pgerr.UndefinedFunction, "function %s(%s) does not exist", e.Name, strings.Join(ts, ", ")).At(b.at(e)).
 		WithHint("To use the hypothetical-set aggregate %s, the number of hypothetical direct arguments (here %d) must match the number of ordering columns (here %d).",
-			e.Name, len(args), len(item.order))
+			e.Name, len(args), len(order))
 }
 
-// hypotheticalCall makes the parts of what stands for a call.
-type hypotheticalCall struct{ e *sql.FuncCall }
-
-func (h hypotheticalCall) op(op string, l, r sql.Expr) sql.Expr {
-	return &sql.OpExpr{At: h.e.At, Op: op, Left: l, Right: r}
-}
-
-func (h hypotheticalCall) integer(n string) sql.Expr {
-	return &sql.Literal{At: h.e.At, Kind: sql.LitInt, Text: n}
-}
-
-func (h hypotheticalCall) float(x sql.Expr) sql.Expr {
-	return &sql.Cast{At: h.e.At, Arg: x, Type: &sql.TypeName{At: h.e.At, Schema: "pg_catalog", Name: "float8"}}
-}
-
-// count counts the rows that the call's FILTER and cond let through.
-func (h hypotheticalCall) count(cond sql.Expr) *sql.FuncCall {
-	f := h.e.Filter
-	switch {
-	case f == nil:
-		f = cond
-	case cond != nil:
-		f = &sql.BoolExpr{At: h.e.At, Args: []sql.Expr{f, cond}}
+// aggregated are the expressions over the rows of the group.
+func (r *ranking) aggregated() []expr.Expr {
+	var out []expr.Expr
+	for _, o := range r.order {
+		out = append(out, o.e)
 	}
-	return &sql.FuncCall{At: h.e.At, Name: "count", Star: true, Filter: f}
+	if r.filter != nil {
+		out = append(out, r.filter)
+	}
+	return out
+}
+
+// inward makes r one of the query level queries out.
+func (r *ranking) inward(level int) {
+	for i, x := range r.args {
+		r.args[i] = inward(x, level)
+	}
+	for i, o := range r.order {
+		r.order[i].e = inward(o.e, level)
+	}
+	if r.filter != nil {
+		r.filter = inward(r.filter, level)
+	}
+}
+
+// rankItem is the aggregate that counts the rows that c means.
+func (b *binder) rankItem(r *ranking, c rankCount) (*aggItem, error) {
+	item := &aggItem{rank: r, count: c, at: r.at, filter: r.filter, typ: types.TInt8}
+	if c == countDistinctBefore {
+		var names []string
+		var row []expr.Expr
+		for _, o := range r.order {
+			row, names = append(row, o.e), append(names, "")
+		}
+		item.args, item.distinct = []expr.Expr{expr.NewRow(row, names)}, true
+	}
+	var err error
+	if item.fn, err = expr.ResolveAgg("count", typesOf(item.args)); err != nil {
+		return nil, err
+	}
+	if c != countAll {
+		cond, err := b.before(r, 0, c == countNotAfter)
+		if err != nil {
+			return nil, err
+		}
+		if r.filter != nil {
+			cond = &expr.And{Args: []expr.Expr{r.filter, cond}}
+		}
+		item.filter = cond
+	}
+	item.key = item.text()
+	return item, nil
 }
 
 // before is true for the rows that sort before the values from key i on, and with
 // equal also for those that do not sort after them.
-func (h hypotheticalCall) before(i int, equal bool) sql.Expr {
-	if i == len(h.e.OrderBy) {
-		text := "false"
-		if equal {
-			text = "true"
-		}
-		return &sql.Literal{At: h.e.At, Kind: sql.LitBool, Text: text}
+func (b *binder) before(r *ranking, i int, equal bool) (expr.Expr, error) {
+	if i == len(r.order) {
+		return &expr.Const{Val: equal, Typ: types.TBool}, nil
 	}
-	o, v := h.e.OrderBy[i], h.e.Args[i].Value
+	o, v := r.order[i], r.args[i]
 	op := "<"
-	if o.Desc {
+	if o.desc {
 		op = ">"
 	}
-	nullsFirst := o.Nulls == sql.NullsFirst || o.Nulls == sql.NullsDefault && o.Desc
-	nullBefore := [2]sql.Expr{v, o.Expr} // NULLS LAST: a value sorts before NULL
-	if nullsFirst {
-		nullBefore = [2]sql.Expr{o.Expr, v}
+	less, err := b.compare(op, r.at, o.e, v)
+	if err != nil {
+		return nil, err
 	}
-	and := func(args ...sql.Expr) sql.Expr { return &sql.BoolExpr{At: h.e.At, Args: args} }
-	null := func(x sql.Expr, not bool) sql.Expr { return &sql.IsTest{At: h.e.At, Arg: x, Not: not} }
-	same := &sql.DistinctFrom{At: h.e.At, Left: o.Expr, Right: v, Not: true}
-	return &sql.BoolExpr{At: h.e.At, Or: true, Args: []sql.Expr{
-		h.op(op, o.Expr, v),
-		and(null(nullBefore[0], false), null(nullBefore[1], true)),
-		and(same, h.before(i+1, equal)),
-	}}
+	same, err := b.distinct(&sql.DistinctFrom{At: r.at.At, Not: true}, o.e, v)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := b.before(r, i+1, equal)
+	if err != nil {
+		return nil, err
+	}
+	null, value := v, o.e // NULLS LAST: a value sorts before NULL
+	if o.nullsFirst {
+		null, value = o.e, v
+	}
+	return &expr.Or{Args: []expr.Expr{
+		less,
+		&expr.And{Args: []expr.Expr{&expr.IsNull{Arg: null}, &expr.IsNull{Arg: value, Negate: true}}},
+		&expr.And{Args: []expr.Expr{same, rest}},
+	}}, nil
 }
 
-// withArguments keeps the values in sight of the check that what is outside of
-// aggregates is grouped.
-func (h hypotheticalCall) withArguments(x sql.Expr) sql.Expr {
-	for _, a := range h.e.Args {
-		if _, ok := a.Value.(*sql.Literal); ok {
-			continue
-		}
-		x = &sql.CaseExpr{At: h.e.At, Whens: []sql.When{{Cond: &sql.IsTest{At: h.e.At, Arg: a.Value}, Then: x}}, Else: x}
+// direct are the direct arguments of an ordered-set aggregate: the same for a group.
+func (a *aggItem) direct() []expr.Expr {
+	switch {
+	case a.rank != nil:
+		return a.rank.args
+	case a.fn.OrderedSet:
+		return a.args[:len(a.args)-len(a.order)]
 	}
-	return x
+	return nil
+}
+
+// withDirect is the item with other direct arguments of the same types.
+func (b *binder) withDirect(a *aggItem, args []expr.Expr) (*aggItem, error) {
+	if a.rank != nil {
+		r := *a.rank
+		r.args = args
+		return b.rankItem(&r, a.count)
+	}
+	c := *a
+	c.args = slices.Concat(args, a.args[len(args):])
+	return &c, nil
 }

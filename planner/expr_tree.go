@@ -160,6 +160,12 @@ func (a *aggItem) text() string {
 	if a.filter != nil {
 		s += " filter " + exprKey(a.filter)
 	}
+	if a.rank != nil {
+		s += " rank"
+		for _, x := range a.rank.args {
+			s += " " + exprKey(x)
+		}
+	}
 	for _, o := range a.order {
 		s += fmt.Sprintf(" order %s %v %v", exprKey(o.e), o.desc, o.nullsFirst)
 	}

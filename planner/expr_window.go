@@ -59,6 +59,8 @@ func (b *binder) windowCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error)
 		return nil, b.errAt(e, pgerr.GroupingError, "aggregate function calls cannot contain window function calls")
 	case ec.wins == nil:
 		return nil, b.errAt(e, pgerr.WindowingError, "window functions are not allowed in %s", ec.clause)
+	case e.WithinGroup && isRankName(e.Name):
+		return nil, b.overOrderedSet(e)
 	}
 	spec, err := b.windowSpec(ec, e.Over)
 	if err != nil {
@@ -142,8 +144,7 @@ func (b *binder) windowAgg(ec *exprContext, e *sql.FuncCall, w *winItem) error {
 			WithHint("Remove duplicates in a subquery, or aggregate with GROUP BY and join.").At(b.at(e))
 	}
 	if e.WithinGroup {
-		return pgerr.New(pgerr.FeatureNotSupported, "OVER is not supported for ordered-set aggregate %s", e.Name).
-			WithHint("Compute it with GROUP BY and join.").At(b.at(e))
+		return b.overOrderedSet(e)
 	}
 	if len(e.OrderBy) > 0 {
 		return pgerr.New(pgerr.FeatureNotSupported, "aggregate ORDER BY is not implemented for window functions").
@@ -173,6 +174,11 @@ func (b *binder) windowAgg(ec *exprContext, e *sql.FuncCall, w *winItem) error {
 	}
 	w.agg, w.typ = item, item.typ
 	return nil
+}
+
+func (b *binder) overOrderedSet(e *sql.FuncCall) error {
+	return pgerr.New(pgerr.FeatureNotSupported, "OVER is not supported for ordered-set aggregate %s", e.Name).
+		WithHint("Compute it with GROUP BY and join.").At(b.at(e))
 }
 
 // windowSpec resolves OVER name and OVER (name ...).

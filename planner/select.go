@@ -28,11 +28,14 @@ type selection struct {
 	having  expr.Expr
 	groups  []groupSet
 	keys    []expr.Expr // grouping expressions over the FROM row
-	order   []targetKey
-	on      []int      // DISTINCT ON: targets
-	onAt    []sql.Node // and their places
-	mode    queryMode
-	latest  []expr.Expr // see bound.late
+	// keyTargets are the targets that the keys mean, -1 for those that are none. With
+	// several grouping sets two equal targets are two keys.
+	keyTargets []int
+	order      []targetKey
+	on         []int      // DISTINCT ON: targets
+	onAt       []sql.Node // and their places
+	mode       queryMode
+	latest     []expr.Expr // see bound.late
 	// pinned is the select list with every * spelled out, unless unpinned.
 	pinned   []sql.Target
 	unpinned bool

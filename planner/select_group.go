@@ -72,192 +72,6 @@ func (b *binder) groupingArgs(g *groupingRef, i int) error {
 	return b.errAt(leftmost(g.places[i]), pgerr.GroupingError, "arguments to GROUPING must be grouping expressions of the associated query level")
 }
 
-// bindGroups binds GROUP BY and expands ROLLUP, CUBE and GROUPING SETS.
-func (s *selection) bindGroups() error {
-	if len(s.q.GroupBy) == 0 {
-		return nil
-	}
-	sets := []groupSet{{}}
-	for _, g := range s.q.GroupBy {
-		alts, err := s.groupItem(g)
-		if err != nil {
-			return err
-		}
-		var next []groupSet
-		for _, a := range sets {
-			for _, x := range alts {
-				next = append(next, union(a, x))
-			}
-		}
-		if sets = next; len(sets) > 4096 {
-			return s.b.errAt(g, pgerr.StatementTooComplex, "too many grouping sets present (maximum 4096)")
-		}
-	}
-	if s.q.GroupDistinct {
-		var uniq []groupSet
-		for _, x := range sets {
-			y := slices.Sorted(slices.Values(x))
-			if !slices.ContainsFunc(uniq, func(o groupSet) bool { return slices.Equal(slices.Sorted(slices.Values(o)), y) }) {
-				uniq = append(uniq, x)
-			}
-		}
-		sets = uniq
-	}
-	s.groups = sets
-	return nil
-}
-
-func union(a, b groupSet) groupSet {
-	out := slices.Clone(a)
-	for _, x := range b {
-		if !slices.Contains(out, x) {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
-// groupItem returns the alternatives of one item of GROUP BY.
-func (s *selection) groupItem(g sql.GroupItem) ([]groupSet, error) {
-	switch g.Kind {
-	case sql.GroupExpr:
-		set, err := s.groupExprs(g.Expr)
-		return []groupSet{set}, err
-	case sql.GroupEmpty:
-		return []groupSet{{}}, nil
-	case sql.GroupSets:
-		var out []groupSet
-		for _, x := range g.Items {
-			alts, err := s.groupItem(x)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, alts...)
-		}
-		return out, nil
-	}
-	parts := make([]groupSet, len(g.Items))
-	for i, x := range g.Items {
-		set, err := s.groupExprs(x.Expr)
-		if err != nil {
-			return nil, err
-		}
-		parts[i] = set
-	}
-	var out []groupSet
-	if g.Kind == sql.GroupRollup {
-		for n := len(parts); n >= 0; n-- {
-			set := groupSet{}
-			for _, p := range parts[:n] {
-				set = union(set, p)
-			}
-			out = append(out, set)
-		}
-		return out, nil
-	}
-	if len(parts) > 12 {
-		return nil, s.b.errAt(g, pgerr.StatementTooComplex, "CUBE is limited to 12 elements")
-	}
-	for mask := 1<<len(parts) - 1; mask >= 0; mask-- {
-		set := groupSet{}
-		for i, p := range parts {
-			if mask&(1<<(len(parts)-1-i)) != 0 {
-				set = union(set, p)
-			}
-		}
-		out = append(out, set)
-	}
-	return out, nil
-}
-
-// groupExprs binds a grouping expression, a row being several.
-func (s *selection) groupExprs(e sql.Expr) (groupSet, error) {
-	if r, ok := e.(*sql.RowExpr); ok && !r.Explicit {
-		set := groupSet{}
-		for _, f := range r.Fields {
-			x, err := s.groupExprs(f)
-			if err != nil {
-				return nil, err
-			}
-			set = union(set, x)
-		}
-		return set, nil
-	}
-	x, err := s.groupExpr(e)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.b.checkEquality([]plan.Column{{Typ: x.Type()}}, []sql.Node{e}); err != nil {
-		return nil, err
-	}
-	key := exprKey(x)
-	for i, k := range s.keys {
-		if exprKey(k) == key {
-			return groupSet{i}, nil
-		}
-	}
-	s.keys = append(s.keys, x)
-	return groupSet{len(s.keys) - 1}, nil
-}
-
-// groupExpr resolves an ordinal, a column of the input, an output name, or an
-// expression, in this order.
-func (s *selection) groupExpr(e sql.Expr) (expr.Expr, error) {
-	i, ok, err := s.b.ordinal(e, s.visible, "GROUP BY")
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		if c, isRef := e.(*sql.ColumnRef); isRef && len(c.Parts) == 1 && !c.Star {
-			if x, err := s.b.unqualified(s.sc, c.Parts[0], c); x != nil || err != nil {
-				return x, err
-			}
-			for k, t := range s.targets[:s.visible] {
-				if t.name != c.Parts[0] {
-					continue
-				}
-				if ok && exprKey(s.targets[i].e) != exprKey(t.e) {
-					return nil, s.b.errAt(e, pgerr.AmbiguousColumn, "GROUP BY \"%s\" is ambiguous", t.name)
-				}
-				if !ok {
-					i, ok = k, true
-				}
-			}
-		}
-	}
-	if ok {
-		t := s.targets[i]
-		switch kind := findCall(t.e); kind {
-		case "aggregate":
-			return nil, s.b.errAt(t.at, pgerr.GroupingError, "aggregate functions are not allowed in GROUP BY")
-		case "window":
-			return nil, s.b.errAt(t.at, pgerr.WindowingError, "window functions are not allowed in GROUP BY")
-		}
-		x, err := s.b.toText(t.e)
-		s.targets[i].e = x
-		return x, err
-	}
-	x, err := s.b.expr(&exprContext{sc: s.sc, clause: "GROUP BY"}, e)
-	if err != nil {
-		return nil, err
-	}
-	return s.b.toText(x)
-}
-
-func findCall(e expr.Expr) string {
-	kind := ""
-	expr.Walk(e, func(x expr.Expr) bool {
-		switch x.(type) {
-		case *aggRef:
-			kind = "aggregate"
-		case *winRef:
-			kind = "window"
-		}
-		return kind == ""
-	})
-	return kind
-}
-
 // group builds the aggregation and rewrites all outputs to its columns.
 func (s *selection) group() error {
 	if len(s.aggs) == 0 && s.q.GroupBy == nil && s.having == nil && len(s.marks) == 0 {
@@ -269,10 +83,7 @@ func (s *selection) group() error {
 	s.addDependentKeys()
 	pre := newPreProject(s.node)
 	var err error
-	origKeys := make([]string, len(s.keys))
-	for i, k := range s.keys {
-		origKeys[i] = exprKey(k)
-	}
+	at := s.keyPlaces()
 	var planned []expr.Expr
 	if pre.node, planned, err = s.b.planSubqueries(pre.node, s.keys); err != nil {
 		return err
@@ -286,13 +97,13 @@ func (s *selection) group() error {
 	for i, k := range planned {
 		keyCols[i] = pre.add(k)
 	}
-	calls, err := s.calls(pre)
+	calls, err := s.calls(pre, at)
 	if err != nil {
 		return err
 	}
 	in := pre.build()
 	s.node = s.aggregate(in, keyCols, calls)
-	if err := s.toGroups(origKeys); err != nil {
+	if err := s.toGroups(at); err != nil {
 		return err
 	}
 	if s.having != nil {
@@ -303,7 +114,7 @@ func (s *selection) group() error {
 
 // calls makes the calls of the aggregates for each grouping set. They differ in direct
 // arguments only, which are of the group: keys that are not in the set are NULL there.
-func (s *selection) calls(pre *preProject) ([][]expr.AggCall, error) {
+func (s *selection) calls(pre *preProject, at map[string]int) ([][]expr.AggCall, error) {
 	base := make([]expr.AggCall, len(s.aggs))
 	for i, a := range s.aggs {
 		call, err := s.b.aggColumns(pre, a)
@@ -321,34 +132,99 @@ func (s *selection) calls(pre *preProject) ([][]expr.AggCall, error) {
 	calls := make([][]expr.AggCall, len(s.groups))
 	for g, set := range s.groups {
 		calls[g] = slices.Clone(base)
+		if len(set) == len(s.keys) {
+			continue
+		}
 		for i, a := range s.aggs {
-			if !a.fn.OrderedSet || len(set) == len(s.keys) {
-				continue
+			if err := s.callInSet(pre, at, set, a, &calls[g][i]); err != nil {
+				return nil, err
 			}
-			args := slices.Clone(base[i].Args)
-			for k := range len(a.args) - len(a.order) {
-				if e, changed := s.inSet(a.args[k], set); changed {
-					args[k] = pre.add(e)
-				}
-			}
-			calls[g][i].Args = args
 		}
 	}
 	return calls, nil
 }
 
+// callInSet makes the call of an aggregate the one of a grouping set.
+func (s *selection) callInSet(pre *preProject, at map[string]int, set groupSet, a *aggItem, call *expr.AggCall) error {
+	args := slices.Clone(a.direct())
+	var changed []int
+	for k, x := range args {
+		if e, other := s.inSet(x, at, set); other {
+			args[k] = e
+			changed = append(changed, k)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	var err error
+	if a.rank != nil {
+		if a, err = s.b.withDirect(a, args); err == nil {
+			*call, err = s.b.aggColumns(pre, a)
+		}
+		return err
+	}
+	call.Args = slices.Clone(call.Args)
+	for _, k := range changed {
+		var e []expr.Expr
+		if pre.node, e, err = s.b.planSubqueries(pre.node, args[k:k+1]); err != nil {
+			return err
+		}
+		call.Args[k] = pre.add(e[0])
+	}
+	return nil
+}
+
 // inSet returns a direct argument as a grouping set has it, and whether that is another
-// one.
-func (s *selection) inSet(e expr.Expr, set groupSet) (out expr.Expr, changed bool) {
-	out = replace(e, func(x expr.Expr) (expr.Expr, bool) {
-		k := slices.IndexFunc(s.keys, func(y expr.Expr) bool { return exprKey(y) == exprKey(x) })
-		if k < 0 || slices.Contains(set, k) {
+// one: keys that are not in the set are NULL, also where a subquery refers to them.
+func (s *selection) inSet(e expr.Expr, at map[string]int, set groupSet) (out expr.Expr, changed bool) {
+	null := func(x, key expr.Expr) (expr.Expr, bool) {
+		if k, ok := at[exprKey(key)]; !ok || slices.Contains(set, k) {
 			return nil, false
 		}
 		changed = true
 		return &expr.Const{Typ: x.Type()}, true
-	})
-	return out, changed && !hasSubquery(out)
+	}
+	var inSet func(expr.Expr) expr.Expr
+	inSet = func(e expr.Expr) expr.Expr {
+		return replace(e, func(x expr.Expr) (expr.Expr, bool) {
+			if gone, ok := null(x, x); ok {
+				return gone, true
+			}
+			r, ok := x.(*subRef)
+			if !ok {
+				return nil, false
+			}
+			c := *r
+			c.node = mapOuter(r.node, 0, func(o *expr.Outer, d int) expr.Expr {
+				if o.Level-d != 1 || o.Index < 0 {
+					return o
+				}
+				if gone, ok := null(o, &expr.Col{Index: o.Index}); ok {
+					return gone
+				}
+				return o
+			})
+			if c.cmp != nil {
+				c.cmp = inSet(r.cmp)
+			}
+			return &c, true
+		})
+	}
+	return inSet(e), changed
+}
+
+// keyPlaces are the keys that expressions mean. Of several equal ones that is the
+// first in the order of the targets.
+func (s *selection) keyPlaces() map[string]int {
+	at := map[string]int{}
+	for i, k := range s.keys {
+		key := exprKey(k)
+		if old, ok := at[key]; !ok || s.keyTargets[i] >= 0 && s.keyTargets[i] < s.keyTargets[old] {
+			at[key] = i
+		}
+	}
+	return at
 }
 
 // addDependentKeys adds the columns of a table to the keys when its primary key
@@ -385,6 +261,7 @@ func (s *selection) addDependentKeys() {
 				have[c.index] = true
 				s.groups[0] = append(s.groups[0], len(s.keys))
 				s.keys = append(s.keys, &expr.Col{Index: c.index, Typ: c.typ})
+				s.keyTargets = append(s.keyTargets, -1)
 			}
 		}
 	}
@@ -428,8 +305,10 @@ func (s *selection) aggregate(in plan.Node, keyCols []int, calls [][]expr.AggCal
 	for g, set := range s.groups {
 		a := &plan.Aggregate{Input: in, Aggs: calls[g], Scalar: len(set) == 0}
 		for _, k := range set {
-			a.Group = append(a.Group, keyCols[k])
-			a.Out = append(a.Out, sc[keyCols[k]])
+			if !slices.Contains(a.Group, keyCols[k]) {
+				a.Group = append(a.Group, keyCols[k])
+				a.Out = append(a.Out, sc[keyCols[k]])
+			}
 		}
 		for i, c := range calls[g] {
 			a.Out = append(a.Out, plan.Column{Name: s.aggs[i].fn.Name, Typ: c.Typ})
@@ -446,23 +325,22 @@ func (s *selection) aggregate(in plan.Node, keyCols []int, calls [][]expr.AggCal
 func (s *selection) maskedSet(a *plan.Aggregate, set groupSet, keyCols []int, sc []plan.Column) plan.Node {
 	p := &plan.Project{Input: a}
 	for k, col := range keyCols {
-		if at := slices.Index(set, k); at >= 0 {
-			p.Exprs = append(p.Exprs, &expr.Col{Index: at, Typ: sc[col].Typ})
+		if slices.Contains(set, k) {
+			p.Exprs = append(p.Exprs, &expr.Col{Index: slices.Index(a.Group, col), Typ: sc[col].Typ})
 		} else {
 			p.Exprs = append(p.Exprs, &expr.Const{Typ: sc[col].Typ})
 		}
 		p.Out = append(p.Out, sc[col])
 	}
 	for i, c := range a.Aggs {
-		p.Exprs = append(p.Exprs, &expr.Col{Index: len(set) + i, Typ: c.Typ})
-		p.Out = append(p.Out, a.Out[len(set)+i])
+		p.Exprs = append(p.Exprs, &expr.Col{Index: len(a.Group) + i, Typ: c.Typ})
+		p.Out = append(p.Out, a.Out[len(a.Group)+i])
 	}
 	for _, m := range s.marks {
 		v := int32(0)
 		for _, arg := range m.args {
 			v <<= 1
-			k := slices.IndexFunc(s.keys, func(x expr.Expr) bool { return exprKey(x) == exprKey(arg) })
-			if !slices.Contains(set, k) {
+			if k := s.markedKey(arg); !slices.Contains(set, k) {
 				v |= 1
 			}
 		}
@@ -472,18 +350,17 @@ func (s *selection) maskedSet(a *plan.Aggregate, set groupSet, keyCols []int, sc
 	return p
 }
 
-// toGroups rewrites the outputs from the FROM row to the grouped row. What is the
-// same for all rows is a key only where it is a whole output, and only the first
-// such output: grouping sets then make it NULL. Anywhere else it keeps its value.
-func (s *selection) toGroups(keys []string) error {
-	at := map[string]int{}
-	computed := false
-	for i, k := range keys {
-		at[k] = i
-		if _, ok := s.keys[i].(*expr.Col); !ok {
-			computed = true
-		}
-	}
+// markedKey is the key that an argument of GROUPING() means: the first of equal ones
+// in the order of GROUP BY.
+func (s *selection) markedKey(arg expr.Expr) int {
+	key := exprKey(arg)
+	return slices.IndexFunc(s.keys, func(k expr.Expr) bool { return exprKey(k) == key })
+}
+
+// toGroups rewrites the outputs from the FROM row to the grouped row. A target that is
+// a key is that key. What is the same for all rows keeps its value anywhere else.
+func (s *selection) toGroups(at map[string]int) error {
+	computed := slices.ContainsFunc(s.keys, func(k expr.Expr) bool { _, col := k.(*expr.Col); return !col })
 	for _, m := range s.marks {
 		for i, a := range m.args {
 			if _, ok := at[exprKey(a)]; !ok {
@@ -500,9 +377,9 @@ func (s *selection) toGroups(keys []string) error {
 		return replace(e, func(x expr.Expr) (expr.Expr, bool) {
 			switch y := x.(type) {
 			case *aggRef:
-				return &expr.Col{Index: len(keys) + y.index, Typ: y.typ}, true
+				return &expr.Col{Index: len(s.keys) + y.index, Typ: y.typ}, true
 			case *groupingRef:
-				return &expr.Col{Index: len(keys) + len(s.aggs) + y.index, Typ: types.TInt4}, true
+				return &expr.Col{Index: len(s.keys) + len(s.aggs) + y.index, Typ: types.TInt4}, true
 			case *subRef:
 				if i, ok := at[exprKey(y)]; ok && !s.sameForAll(y) {
 					return &expr.Col{Index: i, Typ: y.typ}, true
@@ -527,11 +404,9 @@ func (s *selection) toGroups(keys []string) error {
 			return nil, false
 		})
 	}
-	constants := map[int]bool{}
 	for i := range s.targets {
 		e := s.targets[i].e
-		if k, ok := at[exprKey(e)]; ok && s.sameForAll(e) && !constants[k] {
-			constants[k] = true
+		if k := slices.Index(s.keyTargets, i); k >= 0 {
 			s.targets[i].e = &expr.Col{Index: k, Typ: e.Type()}
 			continue
 		}
@@ -550,17 +425,19 @@ func (s *selection) toGroups(keys []string) error {
 // a group.
 func (s *selection) checkDirectArgs(at map[string]int) error {
 	for _, a := range s.aggs {
-		if !a.fn.OrderedSet {
-			continue
-		}
-		for _, arg := range a.args[:len(a.args)-len(a.order)] {
+		for _, arg := range a.direct() {
 			var err error
 			replace(arg, func(x expr.Expr) (expr.Expr, bool) {
 				if _, grouped := at[exprKey(x)]; grouped {
 					return x, true
 				}
-				if c, ok := x.(*expr.Col); ok && err == nil {
-					err = pgerr.From(s.ungrouped(c)).WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
+				switch x := x.(type) {
+				case *expr.Col:
+					if err == nil {
+						err = pgerr.From(s.ungrouped(x)).WithDetail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
+					}
+				case *subRef:
+					s.groupSubquery(x, at, func(e expr.Expr) expr.Expr { return e }, &err)
 				}
 				return nil, false
 			})
