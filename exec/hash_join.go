@@ -488,7 +488,11 @@ func (j *hashJoin) emitMatches(in int, c *vec.Chunk, emit Emit) error {
 			return err
 		}
 	}
-	if j.rowDeg && !j.replaying {
+	switch {
+	case !j.rowDeg || j.replaying:
+	case j.look != nil && in != j.look.Side:
+		j.countLooked(in)
+	default:
 		j.addDegrees(in, c)
 	}
 	if !j.pairs {

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
@@ -26,7 +28,7 @@ type lookSide struct {
 	sel     []int32    // the row of the pushed chunk each was read for
 	count   []int64
 	pass    []int32
-	own     []int32
+	weights []int64 // of the looked-up rows of the candidate pairs
 	found   []int64 // matches of each pushed row: in storage and sealed overlays
 	fresh   []int64 // the same in the overlay of this epoch
 	key     []byte
@@ -82,7 +84,7 @@ func (j *hashJoin) pushKept(c *vec.Chunk, emit Emit) error {
 	if err := j.insert(in, c, emit); err != nil {
 		return err
 	}
-	if j.keyDeg && !j.pairs && !j.uncounted() {
+	if j.keyDeg && !j.pairs && !j.uncounted() || j.rowDeg && !j.pairs && !slices.Contains(j.m.fresh, true) {
 		return nil
 	}
 	return j.lookAt(in, c, emit)
@@ -121,7 +123,7 @@ func (j *hashJoin) pushStored(c *vec.Chunk, emit Emit) error {
 			le.PutUint64(k[keyTotal+8*in:], le.Uint64(k[keyTotal+8*in:])+uint64(w))
 		}
 	}
-	if !j.pairs {
+	if !j.pairs && !j.rowDeg {
 		return nil
 	}
 	return j.match(in, c, emit)
@@ -138,6 +140,18 @@ func (j *hashJoin) uncounted() bool {
 	return false
 }
 
+// wanted reports whether the matches of row i, of key kid, are to be read: to be
+// paired with it, or because its degree or that of its key is not known.
+func (j *hashJoin) wanted(i int, kid uint32, pairs bool) bool {
+	switch {
+	case kid == noID:
+		return false
+	case j.rowDeg && !j.pairs:
+		return j.m.fresh[i]
+	}
+	return pairs || le.Uint32(j.keys.rec(kid)[keyFlags:])&joinCounted == 0
+}
+
 // lookAt reads the matches of the rows at hand, which are of side in. Those of
 // the kept side are paired with them; keys not counted yet are.
 func (j *hashJoin) lookAt(in int, c *vec.Chunk, emit Emit) error {
@@ -145,11 +159,11 @@ func (j *hashJoin) lookAt(in int, c *vec.Chunk, emit Emit) error {
 	v, epoch := j.ctx.Stored.Open()
 	defer v.Close()
 	l.forget(epoch)
-	pairs := j.pairs && in != l.Side
+	pairs := (j.pairs || j.rowDeg) && in != l.Side
 	l.found, l.fresh = zeroed(l.found, c.Rows), zeroed(l.fresh, c.Rows)
 	l.clear()
 	for i, kid := range m.keys {
-		if kid == noID || !pairs && le.Uint32(j.keys.rec(kid)[keyFlags:])&joinCounted != 0 {
+		if !j.wanted(i, kid, pairs) {
 			continue
 		}
 		l.key = vec.AppendKey(l.key[:0], c, l.cols[in], nil, nil, i)
@@ -202,19 +216,20 @@ func (j *hashJoin) looked(in int, c *vec.Chunk, pairs bool, emit Emit) error {
 			l.pass = append(l.pass, int32(x))
 		}
 	}
-	l.own, m.diff = l.own[:0], m.diff[:0]
+	m.sel, l.weights, m.diff = m.sel[:0], l.weights[:0], m.diff[:0]
 	ones := true
 	for _, x := range l.pass {
 		i, n := l.sel[x], l.count[x]
 		l.found[i] += n
 		w := c.Weight(int(i)) * n
-		l.own, m.diff, ones = append(l.own, i), append(m.diff, w), ones && w == 1
+		m.sel, l.weights = append(m.sel, i), append(l.weights, n)
+		m.diff, ones = append(m.diff, w), ones && w == 1
 	}
 	if pairs && len(l.pass) > 0 {
 		m.cand.Reset()
 		own := j.side[in]
 		for k := range own.ncols {
-			m.cand.Cols[own.at+k].Gather(c.Cols[k], l.own)
+			m.cand.Cols[own.at+k].Gather(c.Cols[k], m.sel)
 		}
 		for k, from := range l.Out {
 			m.cand.Cols[l.side.at+k].Gather(l.rows.Cols[from], l.pass)
@@ -231,7 +246,10 @@ func (j *hashJoin) looked(in int, c *vec.Chunk, pairs bool, emit Emit) error {
 func (j *hashJoin) overlaid(o *overlay, found []int64, in int, c *vec.Chunk, pairs bool, emit Emit) error {
 	l, m := j.look, &j.m
 	s := j.side[in]
-	m.sel, m.rows, m.diff = m.sel[:0], m.rows[:0], m.diff[:0]
+	clearPairs := func() {
+		m.sel, l.weights, m.rows, m.diff = m.sel[:0], l.weights[:0], m.rows[:0], m.diff[:0]
+	}
+	clearPairs()
 	flush := func() error {
 		if !pairs || len(m.sel) == 0 {
 			return nil
@@ -242,11 +260,11 @@ func (j *hashJoin) overlaid(o *overlay, found []int64, in int, c *vec.Chunk, pai
 		}
 		l.side.format.decode(m.cand, l.side.at, m.rows)
 		err := j.emitCandidates(in, c, len(m.sel), false, emit)
-		m.sel, m.rows, m.diff = m.sel[:0], m.rows[:0], m.diff[:0]
+		clearPairs()
 		return err
 	}
 	for i, kid := range m.keys {
-		if kid == noID || !pairs && le.Uint32(j.keys.rec(kid)[keyFlags:])&joinCounted != 0 {
+		if !j.wanted(i, kid, pairs) {
 			continue
 		}
 		at := o.keys.find(s.keyer, i)
@@ -258,7 +276,7 @@ func (j *hashJoin) overlaid(o *overlay, found []int64, in int, c *vec.Chunk, pai
 			if w := int64(le.Uint64(r[overWeight:])); w != 0 {
 				found[i] += w
 				m.sel, m.rows = append(m.sel, int32(i)), append(m.rows, o.rows.key(id-1))
-				m.diff = append(m.diff, w*c.Weight(i))
+				l.weights, m.diff = append(l.weights, w), append(m.diff, w*c.Weight(i))
 				if len(m.sel) >= j.out.max {
 					if err := flush(); err != nil {
 						return err
@@ -279,6 +297,18 @@ func (j *hashJoin) emitCandidates(in int, c *vec.Chunk, n int, ones bool, emit E
 		m.cand.Diff = m.diff
 	}
 	return j.emitMatches(in, c, emit)
+}
+
+// countLooked adds the looked-up rows that match to the degrees of the kept rows
+// that are new. The degrees of others are known.
+func (j *hashJoin) countLooked(in int) {
+	m, own := &j.m, j.side[in]
+	for _, x := range m.pass {
+		if i := m.sel[x]; m.fresh[i] {
+			r := own.rows.rec(m.ids[i])
+			le.PutUint64(r[rowDegree:], le.Uint64(r[rowDegree:])+uint64(j.look.weights[x]))
+		}
+	}
 }
 
 // countKeys gives the keys of the rows at hand that have none the weight of their

@@ -60,10 +60,12 @@ func TestLookupJoinFiltered(t *testing.T) {
 }
 
 func TestLookupJoinResidual(t *testing.T) {
-	for side := range 2 {
-		j := lookupJoin(plan.Inner, side, false)
-		j.Residual = op(t, "<", col(2, types.TText), col(5, types.TText))
-		model(t, j, 15, twoInputs)
+	for _, k := range lookupKinds {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			j := lookupJoin(k.kind, k.side, false)
+			j.Residual = op(t, "<", col(2, types.TText), col(5, types.TText))
+			model(t, j, 25, twoInputs)
+		})
 	}
 }
 

@@ -83,6 +83,7 @@ func (j *hashJoin) chain(in int, kid uint32, f func(row []byte, w int64) error) 
 
 // replayAlone emits the rows of a side that are in the output by themselves.
 func (j *hashJoin) replayAlone(in int, emit Emit) error {
+	j.m.rows, j.m.diff = j.m.rows[:0], j.m.diff[:0]
 	if err := j.keptAlone(in, emit); err != nil {
 		return err
 	}
@@ -115,10 +116,13 @@ func (j *hashJoin) replayLone(in int, emit Emit) error {
 func (j *hashJoin) replayLookup(emit Emit) error {
 	l := *j.look
 	l.rows = vec.NewChunk(l.types, 0)
-	l.sel, l.count, l.pass, l.own, l.found, l.fresh, l.key = nil, nil, nil, nil, nil, nil, nil
+	l.sel, l.count, l.pass, l.weights, l.found, l.fresh, l.key = nil, nil, nil, nil, nil, nil, nil
 	j.look = &l
 	in := 1 - l.Side
 	s := j.side[in]
+	if j.rowDeg && !j.pairs {
+		return j.replayAlone(in, emit)
+	}
 	c := vec.NewChunk(s.one.Types(), 0)
 	var rows [][]byte
 	var diff []int64
@@ -147,7 +151,11 @@ func (j *hashJoin) replayLookup(emit Emit) error {
 	if err == nil && len(rows) > 0 {
 		err = flush()
 	}
-	if err == nil && s.observed && j.alone(0) {
+	switch {
+	case err != nil || !s.observed:
+	case j.rowDeg:
+		err = j.replayAlone(in, emit)
+	case j.alone(0):
 		err = j.replayLone(in, emit)
 	}
 	return err
@@ -157,7 +165,7 @@ func (j *hashJoin) replayLookup(emit Emit) error {
 func (j *hashJoin) replayLooked(in int, c *vec.Chunk, emit Emit) error {
 	s := j.side[in]
 	s.keyer.prepare(c)
-	if err := j.lookAt(in, c, emit); err != nil || !s.observed {
+	if err := j.lookAt(in, c, emit); err != nil || !j.keyDeg {
 		return err
 	}
 	for i, kid := range j.m.keys {

@@ -56,11 +56,7 @@ func (b *binder) setting(name string) string {
 	return v
 }
 
-// rewrite leaves recursions alone: their joins seal many times an epoch.
 func (l *lookups) rewrite(n plan.Node) plan.Node {
-	if _, ok := n.(*plan.Recursive); ok {
-		return n
-	}
 	ch := n.Children()
 	if len(ch) == 0 {
 		return n
@@ -83,7 +79,7 @@ func (l *lookups) rewrite(n plan.Node) plan.Node {
 // choose returns how to read a side of the join, the larger one if both can be
 // read. The rows of that side must not be part of the output by themselves.
 func (l *lookups) choose(j *plan.Join) *plan.Lookup {
-	if len(j.LeftKeys) == 0 || slices.Contains(j.NullSafe, true) || j.Residual != nil && j.Kind != plan.Inner {
+	if len(j.LeftKeys) == 0 || slices.Contains(j.NullSafe, true) {
 		return nil
 	}
 	var sides []int
