@@ -269,7 +269,6 @@ func (m *joinMatch) reset(n int) {
 		m.fresh, m.found = make([]bool, n), make([]int64, n)
 	}
 	m.ids, m.keys, m.fresh, m.found = m.ids[:n], m.keys[:n], m.fresh[:n], m.found[:n]
-	m.sel, m.other = m.sel[:0], m.other[:0]
 }
 
 // insert folds the rows of a chunk into the side's state. Rows that can never
@@ -420,6 +419,7 @@ func (s *joinSide) touch(id uint32, r []byte) {
 func (j *hashJoin) match(in int, c *vec.Chunk, emit Emit) error {
 	m := &j.m
 	other := j.side[1-in]
+	m.sel, m.other = m.sel[:0], m.other[:0]
 	for i, kid := range m.keys {
 		if kid == noID {
 			continue
