@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"slices"
-
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
@@ -84,7 +82,7 @@ func (j *hashJoin) pushKept(c *vec.Chunk, emit Emit) error {
 	if err := j.insert(in, c, emit); err != nil {
 		return err
 	}
-	if j.keyDeg && !j.pairs && !j.uncounted() || j.rowDeg && !j.pairs && !slices.Contains(j.m.fresh, true) {
+	if j.keyDeg && !j.pairs && !j.uncounted() {
 		return nil
 	}
 	return j.lookAt(in, c, emit)
@@ -140,16 +138,10 @@ func (j *hashJoin) uncounted() bool {
 	return false
 }
 
-// wanted reports whether the matches of row i, of key kid, are to be read: to be
-// paired with it, or because its degree or that of its key is not known.
-func (j *hashJoin) wanted(i int, kid uint32, pairs bool) bool {
-	switch {
-	case kid == noID:
-		return false
-	case j.rowDeg && !j.pairs:
-		return j.m.fresh[i]
-	}
-	return pairs || le.Uint32(j.keys.rec(kid)[keyFlags:])&joinCounted == 0
+// wanted reports whether the matches of a row of key kid are to be read: to be paired
+// with it, or because the weight of the key's matches is not known.
+func (j *hashJoin) wanted(kid uint32, pairs bool) bool {
+	return kid != noID && (pairs || le.Uint32(j.keys.rec(kid)[keyFlags:])&joinCounted == 0)
 }
 
 // lookAt reads the matches of the rows at hand, which are of side in. Those of
@@ -159,11 +151,13 @@ func (j *hashJoin) lookAt(in int, c *vec.Chunk, emit Emit) error {
 	v, epoch := j.ctx.Stored.Open()
 	defer v.Close()
 	l.forget(epoch)
+	// Each pair is met with every change of its rows, also where only degrees are
+	// kept: one whose condition fails must be reported when it comes and when it goes.
 	pairs := (j.pairs || j.rowDeg) && in != l.Side
 	l.found, l.fresh = zeroed(l.found, c.Rows), zeroed(l.fresh, c.Rows)
 	l.clear()
 	for i, kid := range m.keys {
-		if !j.wanted(i, kid, pairs) {
+		if !j.wanted(kid, pairs) {
 			continue
 		}
 		l.key = vec.AppendKey(l.key[:0], c, l.cols[in], nil, nil, i)
@@ -264,7 +258,7 @@ func (j *hashJoin) overlaid(o *overlay, found []int64, in int, c *vec.Chunk, pai
 		return err
 	}
 	for i, kid := range m.keys {
-		if !j.wanted(i, kid, pairs) {
+		if !j.wanted(kid, pairs) {
 			continue
 		}
 		at := o.keys.find(s.keyer, i)

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
@@ -38,6 +40,9 @@ func (b *binder) foldExpr(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(x expr.Expr) expr.Expr {
 		switch y := x.(type) {
 		case *expr.Call:
+			if alwaysNull(y) {
+				return &expr.Const{Typ: y.Type()}
+			}
 			if y.Fn.Volatility != expr.Immutable || y.Fn.Set {
 				return x
 			}
@@ -66,6 +71,15 @@ func (b *binder) foldExpr(e expr.Expr) expr.Expr {
 			return x
 		}
 		return &expr.Const{Val: v, Typ: x.Type()}
+	})
+}
+
+// alwaysNull reports whether a call is NULL whatever its other arguments are, which
+// are then not evaluated, so that they cannot fail either.
+func alwaysNull(c *expr.Call) bool {
+	return !c.Fn.NotStrict && !c.Fn.Set && !c.Fn.Variadic && slices.ContainsFunc(c.Args, func(a expr.Expr) bool {
+		k, ok := a.(*expr.Const)
+		return ok && k.Val == nil
 	})
 }
 

@@ -56,9 +56,9 @@ func TestStoredSides(t *testing.T) {
 		{"SELECT b FROM u WHERE a NOT IN (SELECT a FROM t)", on, ""},
 		// Conditions besides the keys.
 		{"SELECT u.b FROM u JOIN t ON t.a = u.a AND t.b < u.b", on, "right in t"},
-		{"SELECT u.b FROM u LEFT JOIN t ON t.a = u.a AND t.b < u.b", on, ""},
+		{"SELECT u.b FROM u LEFT JOIN t ON t.a = u.a AND t.b < u.b", on, "right in t"},
 		{"SELECT u.b FROM u LEFT JOIN t ON t.a = u.a AND t.c <> ''", on, "right in t"},
-		{"SELECT u.b FROM u LEFT JOIN t ON t.a = u.a AND 1 / t.b > 0", on, ""},
+		{"SELECT u.b FROM u LEFT JOIN t ON t.a = u.a AND 1 / t.b > 0", on, "right in t"},
 		// Keys that are the first columns of an index, all of them or in another order.
 		{"SELECT u.b FROM u JOIN t ON t.b = u.a", on, "right in ix"},
 		{"SELECT u.b FROM u JOIN t ON t.c = u.f AND t.b = u.a", on, "right in ix"},

@@ -231,8 +231,11 @@ func (c *converter) subLink(s *pg.SubLink) Expr {
 	return &SubqueryExpr{a, q}
 }
 
+// indirection makes subscripts and fields. Subscripts that follow one another are
+// one; those of an argument in parentheses are its own.
 func (c *converter) indirection(n *pg.A_Indirection) Expr {
 	out := c.expr(n.Arg)
+	arg := out
 	for _, i := range n.Indirection {
 		a := At{NoPos}
 		if out != nil {
@@ -241,7 +244,7 @@ func (c *converter) indirection(n *pg.A_Indirection) Expr {
 		switch v := i.Node.(type) {
 		case *pg.Node_AIndices:
 			idx := Index{v.AIndices.IsSlice, c.expr(v.AIndices.Lidx), c.expr(v.AIndices.Uidx)}
-			if s, ok := out.(*Subscript); ok {
+			if s, ok := out.(*Subscript); ok && out != arg {
 				s.Indexes = append(s.Indexes, idx)
 			} else {
 				out = &Subscript{a, out, []Index{idx}}

@@ -19,8 +19,13 @@ var aggregates = map[kind][]rule{
 	kMoney: {form("sum(@)", kMoney), form("min(@)", kMoney), form("max(@)", kMoney)},
 	kZoned: {form("min(@)", kZoned), form("max(@)", kZoned)},
 	kBits:  {form("(bit_or(@::bit(4))::varbit)", kBits), form("(bit_and(@::bit(4))::varbit)", kBits), form("(bit_xor(!@::bit(4))::varbit)", kBits)},
+	kSpan:  {form("sum(@)", kSpan), form("avg(@)", kSpan), form("min(@)", kSpan), form("max(!@)", kSpan)},
+	kRange: {form("range_intersect_agg(@)", kRange), form("(range_merge(range_agg(@)))", kRange), form("mode() WITHIN GROUP (ORDER BY @)", kRange)},
+	kArray: {form("array_agg(@ ORDER BY =)", kInt), form("min(@)", kArray), form("max(@)", kArray), form("(array_agg(!@ ORDER BY = DESC))", kInt)},
+	kBytes: {form("string_agg(@, '\\x2c'::bytea ORDER BY =)", kBytes), form("mode() WITHIN GROUP (ORDER BY @)", kBytes)},
+	kUUID:  {form("percentile_disc(0.5) WITHIN GROUP (ORDER BY @)", kUUID)},
 	kJSON:  {form("jsonb_agg(@ ORDER BY =)", kInt), form("to_jsonb(array_agg(@ ORDER BY = DESC))", kText), form("jsonb_object_agg(coalesce(@, 'n'), 1)", kText)},
-	kOther: {form("array_agg(@ ORDER BY =)", kInt), form("array_agg(!@ ORDER BY = DESC NULLS LAST)", kText), form("array_agg(@ ORDER BY =)", kDate), form("percentile_disc(ARRAY[0.1, 0.5, 1]) WITHIN GROUP (ORDER BY @)", kInt), form("percentile_cont(ARRAY[0.25, 0.5]) WITHIN GROUP (ORDER BY @)", kFloat)},
+	kOther: {form("array_agg(@ ORDER BY =)", kInt), form("array_agg(!@ ORDER BY = DESC NULLS LAST)", kText), form("array_agg(@ ORDER BY =)", kDate), form("range_agg(@)", kRange), form("array_agg(@ ORDER BY =)", kSpan), form("array_agg(!@ ORDER BY =)", kRange), form("percentile_disc(ARRAY[0.1, 0.5, 1]) WITHIN GROUP (ORDER BY @)", kInt), form("percentile_cont(ARRAY[0.25, 0.5]) WITHIN GROUP (ORDER BY @)", kFloat)},
 }
 
 // aggregate makes an aggregate call over rows of s, or nil when there is none

@@ -63,6 +63,7 @@ func form(format string, args ...kind) rule { return rule{format, args} }
 // rules are the expressions that cannot fail on the values generated here.
 var rules = map[kind][]rule{
 	kInt: {
+		form("extract(day from @)::int", kSpan), form("extract(hour from @)::int", kSpan), form("lower(@)", kRange), form("upper(@)", kRange), form("(@)[1]", kArray), form("cardinality(@)", kArray), form("array_length(@, 1)", kArray), form("array_position(@, @)", kArray, kInt), form("length(@)", kBytes), form("bit_count(@)::int", kBytes), form("position('\\x62'::bytea in @)", kBytes),
 		form("masklen(@)", kInet), form("family(@)", kInet), form("length(@)", kBits), form("extract(hour from @)::int", kZoned), form("extract(timezone from @)::int", kZoned), form("position(B'1' in @)", kBits), form("@::bit(8)::int", kBits),
 		form("(@ # 5)", kInt), form("(@ | 1)", kInt), form("(~ @)", kInt), form("bit_length(@)", kText), form("extract(isodow from @)::int", kDate), form("extract(week from @)::int", kDate), form("regexp_count(@, 'a')", kText), form("array_position(ARRAY[1, 2, 3], @)", kInt), form("array_length(string_to_array(@, 'b'), 1)", kText), form("gcd(@, 6)", kInt), form("trunc(@ % 1000)::int", kNum), form("(@ % 1000)::int", kNum), form("(@::text)::int", kInt), form("extract(quarter from @)::int", kTime), form("length(format('%L', @))", kText), form("(@ >> 1)", kInt), form("@::smallint::int", kInt), form("extract(doy from @)::int", kDate),
 		form("(@ + @)", kInt, kInt), form("(@ - @)", kInt, kInt), form("(@ * 2)", kInt), form("(@ % 3)", kInt), form("(@ / 2)", kInt),
@@ -78,6 +79,7 @@ var rules = map[kind][]rule{
 		form("(@ % 4)", kBig), form("abs(@)", kBig), form("(@ << 1)", kBig), form("(- @)", kBig),
 	},
 	kNum: {
+		form("extract(epoch from @)", kSpan), form("extract(second from @)", kSpan),
 		form("(@ ->> 'k')::numeric", kJSON), form("round(@)", kNum), form("power(@, 2)", kNum), form("extract(second from @)", kTime), form("(@ % 100)::numeric(6,3)", kInt), form("mod(@, 2.5)", kNum), form("round(@ / 3, 3)", kNum), form("@::float8::numeric", kFloat), form("min_scale(@)::numeric", kNum), form("trim_scale(@)", kNum),
 		form("@::numeric", kInt), form("(@ + @)", kNum, kNum), form("(@ - @)", kNum, kNum), form("(@ * @)", kNum, kNum), form("(@ / 4)", kNum),
 		form("round(@, 1)", kNum), form("abs(@)", kNum), form("floor(@)", kNum), form("ceil(@)", kNum), form("trunc(@)", kNum), form("(@ % 1.5)", kNum),
@@ -91,6 +93,7 @@ var rules = map[kind][]rule{
 		form("date_part('month', @)", kDate), form("sqrt(abs(@))", kInt), form("round(@)", kFloat),
 	},
 	kText: {
+		form("@::text", kSpan), form("@::text", kRange), form("array_to_string(@, ',', '?')", kArray), form("@::text", kArray), form("encode(@, 'hex')", kBytes), form("encode(@, 'base64')", kBytes), form("@::text", kUUID), form("to_char(@, 'DD HH24:MI')", kSpan), form("int4multirange(@, @)::text", kRange, kRange), form("to_json(@)::text", kArray),
 		form("(@ #>> '{z,0}')", kJSON), form("host(@)", kInet), form("@::text", kInet), form("@::text", kZoned), form("@::text", kMoney), form("@::time::text", kZoned), form("@::text", kBits), form("(@ - @)::text", kTime, kTime), form("(@ - @)::text", kDate, kTime), form("age(@, @)::text", kTime, kTime), form("to_char(@, 'FM990.00')", kNum), form("to_char(@, 'Dy DD Mon YYYY')", kDate), form("to_hex(@)", kInt), form("substring(@ from '[ab]')", kText), form("encode(convert_to(@, 'UTF8'), 'hex')", kText), form("ARRAY[@, @]::text", kInt, kInt), form("ROW(@, @)::text", kInt, kText), form("string_to_array(@, 'b')::text", kText), form("jsonb_build_object('a', @, 'b', @)::text", kNum, kDate), form("@::time::text", kTime), form("justify_hours(@ - @)::text", kTime, kTime), form("@::char(3)::text", kText), form("@::text", kNum), form("nullif(@, '')", kText), form("quote_ident(@)", kText), form("left(@, @ % 3)", kText, kInt), form("(ARRAY[@, @] || @)::text", kInt, kInt, kInt), form("to_json(@)::text", kText), form("jsonb_pretty(@)", kJSON),
 		form("(@ || @)", kText, kText), form("upper(@)", kText), form("lower(@)", kText), form("substr(@, 1, 2)", kText), form("replace(@, 'a', 'zz')", kText),
 		form("trim(@)", kText), form("@::text", kInt), form("@::text", kBool), form("@::text", kDate), form("left(@, 1)", kText), form("right(@, -1)", kText),
@@ -103,6 +106,7 @@ var rules = map[kind][]rule{
 		form("jsonb_typeof(@)", kJSON), form("@::text", kJSON), form("quote_literal(@)", kText), form("array_to_string(ARRAY[@, @], ',', '?')", kText, kText),
 	},
 	kBool: {
+		form("(@ && @)", kRange, kRange), form("(@ ¤> @)", kRange, kRange), form("(@ ¤> @)", kRange, kInt), form("(@ << @)", kRange, kRange), form("(@ -|- @)", kRange, kRange), form("(@ &< @)", kRange, kRange), form("isempty(@)", kRange), form("lower_inf(@)", kRange), form("(@ ¤> @)", kArray, kArray), form("(@ && @)", kArray, kArray), form("(@ <¤ @)", kArray, kArray), form("(@ = ANY (@))", kInt, kArray), form("(@ > ALL (@))", kInt, kArray), form("(@ IN (@, @))", kSpan, kSpan, kSpan), form("(@ LIKE '%b%'::bytea)", kBytes), form("(@ + @ > @)", kTime, kSpan, kTime),
 		form("(@ >= ALL (ARRAY[@, @]))", kInt, kInt, kInt), form("(@ IN (@, @))", kText, kText, kText), form("(@ << @)", kInet, kInet), form("(@ && @)", kInet, kInet), form("(@ <= @)", kBits, kBits), form("(@ >= @)", kZoned, kZoned), form("(@ < @)", kMoney, kMoney), form("(date '2024-03-01' + @ < @)", kZoned, kTime), form("((@, @) IN ((@, @), (3, 'a')))", kInt, kText, kInt, kText), form("((@, @) >= (@, @))", kDate, kInt, kDate, kInt), form("(@ !~ '^a')", kText), form("(@ ~* 'A')", kText), form("(ARRAY[@, 2] && ARRAY[@])", kInt, kInt), form("(ARRAY[@] <= ARRAY[@])", kInt, kInt), form("((@, @) OVERLAPS (@, @))", kDate, kDate, kDate, kDate), form("(@ BETWEEN @ AND @)", kTime, kTime, kTime), form("(@ BETWEEN @ AND @)", kText, kText, kText), form("(ROW(@, @) IS NOT NULL)", kInt, kText), form("(@ LIKE 'x!_%' ESCAPE '!')", kText), form("@::bool", kInt), form("(@ > @)", kJSON, kJSON), form("(@ - @ > interval '1 day')", kTime, kTime), form("(@ <> '')", kText),
 		form("(@ AND @)", kBool, kBool), form("(@ OR @)", kBool, kBool), form("(NOT @)", kBool), form("(@ IS TRUE)", kBool), form("(@ IS NOT FALSE)", kBool),
 		form("(@ IS UNKNOWN)", kBool), form("(@ LIKE 'a%')", kText), form("(@ LIKE @)", kText, kText), form("(@ NOT LIKE '%b_')", kText), form("(@ ILIKE 'A%')", kText),
@@ -119,6 +123,7 @@ var rules = map[kind][]rule{
 		form("make_date(2000 + abs(@ % 50), 2, 3)", kInt),
 	},
 	kTime: {
+		form("(@ + @)", kTime, kSpan), form("(@ - @)", kTime, kSpan), form("date_bin('12 hours', @ + @, '2001-01-01')", kTime, kSpan),
 		form("date_trunc('week', @)", kTime), form("(@ + make_interval(0, 0, 0, @ % 9))", kTime, kInt), form("date_trunc('year', @)", kTime), form("(@ - (@ - @))", kTime, kTime, kTime), form("@::timestamptz::timestamp", kTime), form("to_timestamp(@ % 1000)::timestamp", kInt), form("(@ AT TIME ZONE 'Europe/Paris' AT TIME ZONE 'UTC')", kTime),
 		form("(@ + interval '36 hours')", kTime), form("date_trunc('hour', @)", kTime), form("@::timestamp", kDate), form("(@ - interval '1 month')", kTime),
 		form("(@ + @ % 20 * interval '1 day')", kTime, kInt), form("(@ + time '10:30')", kDate), form("date_bin('15 minutes', @, '2000-01-01')", kTime),
@@ -132,6 +137,7 @@ var rules = map[kind][]rule{
 		form("@::money", kNum), form("(@ % 1000)::money", kInt),
 	},
 	kZoned: {
+		form("(@ + @)", kZoned, kSpan),
 		form("(@ + interval '7 hours')", kZoned), form("(@ - @ % 30 * interval '1 hour')", kZoned, kInt), form("timezone(interval '-3 hours', @)", kZoned),
 		form("(@ AT TIME ZONE 'Asia/Tokyo')", kZoned), form("@::timestamptz::timetz", kTime), form("@::timetz(0)", kZoned), form("@::time::timetz", kTime),
 	},
@@ -139,7 +145,25 @@ var rules = map[kind][]rule{
 		form("(@ || @)::varbit(16)", kBits, kBits), form("(@ << 1)::varbit", kBits), form("(~ @)::varbit", kBits), form("(@ % 100)::bit(8)::varbit", kInt),
 		form("substring(@ from 2 for 3)::varbit", kBits), form("@::varbit(3)", kBits), form("@::bit(5)::varbit", kBits), form("overlay(@ placing B'11' from 1)::varbit(16)", kBits),
 	},
+	kSpan: {
+		form("(@ - @)", kTime, kTime), form("(@ + @)", kSpan, kSpan), form("(- @)", kSpan), form("(@ * (@ % 5))", kSpan, kInt), form("make_interval(days => @ % 50)", kInt),
+		form("date_trunc('hour', @)", kSpan), form("(@ - @)", kSpan, kSpan), form("(@ % 9 * interval '05:00:30')", kInt), form("@::time::interval", kTime),
+	},
+	kRange: {
+		form("int4range(least(@ % 9, @), greatest(@, 8))", kInt, kInt, kInt), form("(@ * @)", kRange, kRange), form("range_merge(@, @)", kRange, kRange), form("int4range(@ % 9, NULL)", kInt),
+		form("int4range(NULL, @ % 9, '(]')", kInt), form("range_merge(int4multirange(@, @) - int4multirange(@))", kRange, kRange, kRange),
+	},
+	kArray: {
+		form("ARRAY[@, @]", kInt, kInt), form("(@ || @)", kArray, kInt), form("(@ || @)", kArray, kArray), form("array_remove(@, @)", kArray, kInt), form("array_replace(@, @, 9)", kArray, kInt), form("(@)[2:3]", kArray),
+		form("array_prepend(@, @)", kInt, kArray), form("array_positions(@, @)", kArray, kInt), form("trim_array(ARRAY[@, 3], 1)", kInt), form("string_to_array(regexp_replace(@, '[^0-9]', '', 'g'), NULL)::int[]", kText),
+	},
+	kBytes: {
+		form("(@ || @)", kBytes, kBytes), form("convert_to(@, 'UTF8')", kText), form("substring(@ from 2 for 2)", kBytes), form("overlay(@ placing '\\x00'::bytea from 1)", kBytes), form("sha256(@)", kBytes),
+		form("decode(md5(@), 'hex')", kText), form("btrim(@, '\\x61'::bytea)", kBytes), form("int4send(@)", kInt),
+	},
+	kUUID: {form("md5(@)::uuid", kText), form("md5(@)::uuid", kBytes), form("overlay(@::text placing 'ab' from 1)::uuid", kUUID)},
 	kJSON: {
+		form("to_jsonb(@)", kArray), form("to_jsonb(@)", kSpan),
 		form("to_jsonb(@)", kNum), form("to_jsonb(@)", kDate), form("to_jsonb(@)", kTime), form("jsonb_set(jsonb_build_object('k', @), '{k}', to_jsonb(@), true)", kText, kInt), form("(jsonb_build_object('k', @, 'l', 1) - 'k')", kText), form("(@ #> '{z}')", kJSON), form("to_jsonb(ARRAY[@, @])", kInt, kInt), form("jsonb_build_object('q', @, 'r', @)", kText, kFloat),
 		form("jsonb_build_object('k', @)", kInt), form("to_jsonb(@)", kText), form("(@ -> 'k')", kJSON), form("jsonb_build_array(@, @)", kInt, kText), form("to_jsonb(@)", kInt),
 		form("(@ || jsonb_build_object('x', @))", kJSON, kBool), form("jsonb_strip_nulls(@)", kJSON),
@@ -147,9 +171,9 @@ var rules = map[kind][]rule{
 	},
 }
 
-var scalarKinds = []kind{kInt, kInt, kInt, kText, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kJSON, kInet, kBits, kZoned, kMoney}
+var scalarKinds = []kind{kInt, kInt, kInt, kText, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kJSON, kInet, kBits, kZoned, kMoney, kSpan, kRange, kArray, kBytes, kUUID}
 
-var comparable = []kind{kInt, kInt, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kInet, kBits, kZoned, kMoney}
+var comparable = []kind{kInt, kInt, kText, kNum, kBig, kDate, kTime, kFloat, kBool, kInet, kBits, kZoned, kMoney, kSpan, kRange, kArray, kBytes, kUUID}
 
 // expr makes an expression of kind k, at most depth operators deep.
 func (g *gen) expr(s *scope, k kind, depth int) *node {
@@ -312,6 +336,16 @@ func (g *gen) constant(k kind) string {
 		return pick(g, []string{"timetz '10:00+02'", "timetz '08:00+00'", "timetz '23:59:59.5-08'", "timetz '00:00+05:30'"})
 	case kBits:
 		return pick(g, []string{"B'1'::varbit", "B'10'::varbit", "B'0101'::varbit", "B''::varbit", "B'100000001'::varbit"})
+	case kSpan:
+		return pick(g, []string{"interval '2 days'", "interval '05:30:00'", "interval '-01:15:00.5'", "interval '1 year'", "interval '0'"})
+	case kRange:
+		return pick(g, []string{"int4range '[1,4)'", "int4range '[2,7)'", "int4range 'empty'", "int4range '(,3)'", "int4range '[5,)'", "int4range '(,)'"})
+	case kArray:
+		return pick(g, []string{"ARRAY[1, 2]", "'{}'::int[]", "ARRAY[NULL, 3]", "ARRAY[2]", "'{3,1,2,1}'::int[]"})
+	case kBytes:
+		return pick(g, []string{`'\x00ff'::bytea`, `''::bytea`, `'ab'::bytea`, `'b'::bytea`})
+	case kUUID:
+		return pick(g, []string{"uuid '00000000-0000-0000-0000-000000000001'", "uuid 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "uuid 'ffffffff-ffff-ffff-ffff-ffffffffffff'"})
 	case kJSON:
 		return pick(g, []string{`'{"k": 1}'::jsonb`, `'{"k": 2, "z": [1, "a"]}'::jsonb`, `'{}'::jsonb`, `'{"k": null}'::jsonb`})
 	}

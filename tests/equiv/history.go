@@ -39,6 +39,7 @@ var columnPool = []column{
 	{name: "n0", kind: kNum}, {name: "l0", kind: kBig}, {name: "b0", kind: kBool}, {name: "d0", kind: kDate},
 	{name: "t0", kind: kTime}, {name: "f0", kind: kFloat}, {name: "j0", kind: kJSON},
 	{name: "a0", kind: kInet}, {name: "v0", kind: kBits}, {name: "z0", kind: kZoned}, {name: "m0", kind: kMoney},
+	{name: "p0", kind: kSpan}, {name: "r0", kind: kRange}, {name: "k0", kind: kArray}, {name: "y0", kind: kBytes}, {name: "u0", kind: kUUID},
 }
 
 // newCase makes a schema with a history and the given number of views.
@@ -97,7 +98,7 @@ func (g *gen) table(name string) *table {
 		defs = append(defs, text("id int PRIMARY KEY"))
 	}
 	for _, c := range columnPool {
-		if g.chance(45) || len(t.cols) == 0 {
+		if g.chance(35) || len(t.cols) == 0 {
 			def := c.name + " " + sqlTypes[c.kind]
 			if g.chance(10) {
 				def += " NOT NULL"

@@ -23,7 +23,12 @@ const (
 	kBits
 	kZoned
 	kMoney
-	kOther // arrays and intervals: shown, never computed with
+	kSpan
+	kRange
+	kArray
+	kBytes
+	kUUID
+	kOther // arrays of other things: shown, never computed with
 	kQuery
 	kFrom
 )
@@ -33,6 +38,7 @@ var sqlTypes = map[kind]string{
 	kInt: "int", kBig: "bigint", kNum: "numeric(8,2)", kFloat: "float8", kText: "text",
 	kBool: "bool", kDate: "date", kTime: "timestamp", kJSON: "jsonb",
 	kInet: "inet", kBits: "varbit", kZoned: "timetz", kMoney: "money",
+	kSpan: "interval", kRange: "int4range", kArray: "int[]", kBytes: "bytea", kUUID: "uuid",
 }
 
 // hole marks the places of a format where the parts go; at stands for an @ of the
