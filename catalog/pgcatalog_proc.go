@@ -63,7 +63,7 @@ func typeName(t types.T) string {
 	if t.ID == types.Invalid {
 		return "anyelement"
 	}
-	return expr.ParamName(t)
+	return t.String()
 }
 
 // procType is the type's OID in pg_proc.
@@ -71,12 +71,12 @@ func procType(t types.T) uint32 {
 	if t.ID == types.Invalid {
 		t = expr.AnyElement
 	}
-	return expr.ParamOID(t)
+	return t.OID()
 }
 
 // udtName is the type's pg_type.typname.
 func udtName(t types.T) string {
-	if t.ID == types.Invalid || expr.IsPseudo(t) {
+	if t.ID == types.Invalid {
 		return typeName(t)
 	}
 	return t.TypName()

@@ -184,6 +184,9 @@ func typeToJSON(t types.T) typeJSON {
 func (j *typeJSON) t() (types.T, bool) {
 	if j.Ref == 0 {
 		t, ok := types.ByOID(j.OID)
+		if !ok {
+			t, ok = types.PseudoByOID(j.OID)
+		}
 		t.Mod = j.Mod
 		return t, ok
 	}

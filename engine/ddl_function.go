@@ -97,7 +97,7 @@ func (s *Session) functionTarget(snap *catalog.Snapshot, t sql.DropTarget) (cata
 	ts := make([]types.T, len(t.Args))
 	for i, a := range t.Args {
 		var err error
-		if ts[i], err = planner.ResolveTypeName(snap, s.expr.SearchPath, a); err != nil {
+		if ts[i], err = planner.ResolveParamType(snap, s.expr.SearchPath, a); err != nil {
 			return nil, err
 		}
 		ts[i] = ts[i].Base()

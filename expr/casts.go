@@ -24,7 +24,7 @@ func isString(t types.T) bool { return t.Category() == 'S' }
 
 // castContext returns the weakest context in which from converts to to.
 func castContext(from, to types.T) CastContext {
-	if to.ID == types.Unknown || IsPseudo(to) || IsPseudo(from) {
+	if to.ID == types.Unknown || to.IsPseudo() || from.IsPseudo() {
 		return noCast
 	}
 	switch types.CastOf(from, to) {

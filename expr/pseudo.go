@@ -3,188 +3,191 @@ package expr
 import (
 	"slices"
 
+	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
 )
 
-// The polymorphic pseudo types. They stand only in the parameter lists of
-// function tables; a value never has one, so their IDs lie beyond those of
-// package types.
-const (
-	anyElementID types.ID = 240 + iota
-	anyArrayID
-	anyNonArrayID
-	anyCompatibleID
-	anyCompatibleArrayID
-	anyID
-	anyEnumID
-	anyRangeID
-	anyMultirangeID
-)
-
-// Parameter types that match more than one type.
+// Parameter types that match more than one type, for the function tables.
 var (
-	AnyElement         = types.T{ID: anyElementID, Mod: -1}
-	AnyArray           = types.T{ID: anyArrayID, Mod: -1}
-	AnyNonArray        = types.T{ID: anyNonArrayID, Mod: -1}
-	AnyCompatible      = types.T{ID: anyCompatibleID, Mod: -1}
-	AnyCompatibleArray = types.T{ID: anyCompatibleArrayID, Mod: -1}
-	Any                = types.T{ID: anyID, Mod: -1}
-	AnyEnum            = types.T{ID: anyEnumID, Mod: -1}
-	AnyRange           = types.T{ID: anyRangeID, Mod: -1}
-	AnyMultirange      = types.T{ID: anyMultirangeID, Mod: -1}
+	AnyElement         = types.AnyElement
+	AnyArray           = types.AnyArray
+	AnyNonArray        = types.AnyNonArray
+	AnyCompatible      = types.AnyCompatible
+	AnyCompatibleArray = types.AnyCompatibleArray
+	Any                = types.Any
+	AnyEnum            = types.AnyEnum
+	AnyRange           = types.AnyRange
+	AnyMultirange      = types.AnyMultirange
 )
 
-// IsPseudo reports whether t is one of the polymorphic parameter types.
-func IsPseudo(t types.T) bool { return t.ID >= anyElementID }
-
-// ParamName returns the name of a parameter type, as PostgreSQL prints it.
-func ParamName(t types.T) string {
-	switch t.ID {
-	case anyElementID:
-		return "anyelement"
-	case anyArrayID:
-		return "anyarray"
-	case anyNonArrayID:
-		return "anynonarray"
-	case anyCompatibleID:
-		return "anycompatible"
-	case anyCompatibleArrayID:
-		return "anycompatiblearray"
-	case anyID:
-		return `"any"`
-	case anyEnumID:
-		return "anyenum"
-	case anyRangeID:
-		return "anyrange"
-	case anyMultirangeID:
-		return "anymultirange"
-	}
-	return t.String()
+// PolyTypes are the types that the polymorphic parameters of a function stand for in
+// one call; Invalid where the arguments leave one open.
+type PolyTypes struct {
+	elem, ranged           types.T // of anyelement and its kin
+	compatible, compRanged types.T // of anycompatible and its kin
 }
 
-// ParamOID returns the type OID of a parameter type, for pg_proc.
-func ParamOID(t types.T) uint32 {
-	switch t.ID {
-	case anyElementID:
-		return 2283
-	case anyArrayID:
-		return 2277
-	case anyNonArrayID:
-		return 2776
-	case anyCompatibleID:
-		return 5077
-	case anyCompatibleArrayID:
-		return 5078
-	case anyID:
-		return 2276
-	case anyEnumID:
-		return 3500
-	case anyRangeID:
-		return 3831
-	case anyMultirangeID:
-		return 4537
+// Of puts the type that t stands for in its place; ok is false if there is none.
+func (p *PolyTypes) Of(t types.T) (out types.T, ok bool) {
+	switch t {
+	case types.AnyElement, types.AnyNonArray, types.AnyEnum:
+		out = p.elem
+	case types.AnyArray:
+		out = arrayOf(p.elem)
+	case types.AnyRange:
+		out = p.ranged
+	case types.AnyMultirange:
+		out = multirangeOf(p.ranged)
+	case types.AnyCompatible, types.AnyCompatibleNonArray:
+		out = p.compatible
+	case types.AnyCompatibleArray:
+		out = arrayOf(p.compatible)
+	case types.AnyCompatibleRange:
+		out = p.compRanged
+	case types.AnyCompatibleMultirange:
+		out = multirangeOf(p.compRanged)
+	default:
+		return t, true
 	}
-	return t.OID()
+	return out, out.ID != types.Invalid
 }
 
-// bindPoly finds the types that the polymorphic parameters of a candidate stand
-// for and returns the parameter list with them put in. ok is false when the
-// arguments contradict each other.
-func bindPoly(params, in []types.T) (out []types.T, ok bool) {
-	var elem types.T // anyelement family
-	var ranged types.T
+func multirangeOf(t types.T) types.T {
+	if t.ID == types.Invalid {
+		return t
+	}
+	return t.MultirangeType()
+}
+
+// isCompatible reports whether t is of the family of anycompatible.
+func isCompatible(t types.T) bool {
+	switch t {
+	case types.AnyCompatible, types.AnyCompatibleArray, types.AnyCompatibleNonArray, types.AnyCompatibleRange, types.AnyCompatibleMultirange:
+		return true
+	}
+	return false
+}
+
+// elementOf finds what an argument of type a says about the element type of the family
+// of a polymorphic parameter, and which range it is of.
+func elementOf(param, a types.T) (elem, ranged types.T, ok bool) {
+	switch param {
+	case types.AnyElement, types.AnyCompatible:
+		return a.Base(), ranged, true
+	case types.AnyNonArray, types.AnyCompatibleNonArray:
+		return a.Base(), ranged, a.ID != types.Array
+	case types.AnyEnum:
+		return a.Base(), ranged, a.ID == types.Enum && !a.IsDomain() // as in PostgreSQL
+	case types.AnyArray, types.AnyCompatibleArray:
+		a = a.Underlying()
+		if a.ID != types.Array {
+			return elem, ranged, false
+		}
+		return a.ElemType().Base(), ranged, true
+	}
+	a = a.Underlying()
+	if multi := param == types.AnyMultirange || param == types.AnyCompatibleMultirange; multi && !a.IsMultirange() || !multi && !a.IsRange() {
+		return elem, ranged, false
+	}
+	ranged = a.RangeType()
+	return ranged.RangeSub(), ranged, true
+}
+
+// BindPoly finds the types that polymorphic parameters stand for. ok is false when
+// the arguments contradict each other.
+func BindPoly(params, in []types.T) (p PolyTypes, ok bool) {
 	var common []types.T
-	poly := false
-	for i, p := range params {
-		if !IsPseudo(p) {
+	for i, param := range params {
+		if !param.IsPseudo() || param == types.Any || in[i].ID == types.Unknown {
 			continue
 		}
-		poly = true
-		if p == Any {
-			continue
+		elem, ranged, ok := elementOf(param, in[i])
+		if !ok {
+			return p, false
 		}
-		a := in[i]
-		if a.ID == types.Unknown {
-			continue
+		known, of := &p.elem, &p.ranged
+		if isCompatible(param) {
+			known, of, common = &elem, &p.compRanged, append(common, elem)
 		}
-		if p == AnyEnum && a.IsDomain() { // as in PostgreSQL
-			return nil, false
+		if known.ID != types.Invalid && *known != elem || ranged.ID != types.Invalid && of.ID != types.Invalid && *of != ranged {
+			return p, false
 		}
-		if p != AnyElement && p != AnyCompatible && p != AnyNonArray {
-			a = a.Underlying()
+		*known = elem
+		if ranged.ID != types.Invalid {
+			*of = ranged
 		}
-		if p == AnyRange || p == AnyMultirange {
-			if p == AnyRange && !a.IsRange() || p == AnyMultirange && !a.IsMultirange() ||
-				ranged.ID != types.Invalid && ranged != a.RangeType() {
-				return nil, false
-			}
-			ranged = a.RangeType()
-			a = ranged.RangeSub()
-		}
-		if p == AnyArray || p == AnyCompatibleArray {
-			if a.ID != types.Array {
-				return nil, false
-			}
-			a = a.ElemType()
-		} else if p == AnyNonArray && a.ID == types.Array || p == AnyEnum && a.ID != types.Enum {
-			return nil, false
-		}
-		if p == AnyCompatible || p == AnyCompatibleArray {
-			common = append(common, a.Base())
-			continue
-		}
-		if elem.ID != types.Invalid && elem != a.Base() {
-			return nil, false
-		}
-		elem = a.Base()
 	}
-	if !poly {
-		return params, true
+	if p.elem.ID == types.Unknown || slices.Contains(params, types.AnyEnum) && p.elem.ID != types.Enum {
+		return p, false
 	}
-	comp := types.TText
+	if !slices.ContainsFunc(params, isCompatible) {
+		return p, true
+	}
+	p.compatible = types.TText
 	if len(common) > 0 {
 		t, err := CommonType(common)
 		if err != nil {
-			return nil, false
+			return p, false
 		}
-		comp = t
+		p.compatible = t
 	}
-	if elem.ID == types.Invalid {
-		elem = types.TText
+	if p.compRanged.ID != types.Invalid && p.compatible != p.compRanged.RangeSub() {
+		return p, false
 	}
-	needsRange := func(p types.T) bool { return p == AnyRange || p == AnyMultirange }
-	if ranged.ID == types.Invalid && slices.ContainsFunc(params, needsRange) {
+	return p, !slices.Contains(params, types.AnyCompatibleNonArray) || p.compatible.ID != types.Array
+}
+
+// NotAlike is the error of arguments that contradict each other, where only those
+// that defaults have added can.
+func NotAlike(params, in []types.T) error {
+	for i, p := range params {
+		for j := range i {
+			if !p.IsPseudo() || in[i].ID == types.Unknown || in[j].ID == types.Unknown {
+				continue
+			}
+			if _, ok := BindPoly([]types.T{params[j], p}, []types.T{in[j], in[i]}); ok {
+				continue
+			}
+			e := pgerr.New(pgerr.DatatypeMismatch, "argument declared %s is not consistent with argument declared %s", p, params[j])
+			if p == params[j] {
+				e = pgerr.New(pgerr.DatatypeMismatch, "arguments declared \"%s\" are not all alike", p)
+			}
+			return e.WithDetail("%s versus %s", in[j].Base(), in[i].Base())
+		}
+	}
+	return pgerr.New(pgerr.DatatypeMismatch, "arguments of polymorphic parameters are not all alike")
+}
+
+// bindPoly is BindPoly with the parameter list that has the types put in. What the
+// arguments leave open is text.
+func bindPoly(params, in []types.T) (out []types.T, ok bool) {
+	if !slices.ContainsFunc(params, types.T.IsPseudo) {
+		return params, true
+	}
+	p, ok := BindPoly(params, in)
+	if !ok {
 		return nil, false
 	}
+	if p.elem.ID == types.Invalid {
+		p.elem = types.TText
+	}
 	out = make([]types.T, len(params))
-	for i, p := range params {
-		switch p {
-		case AnyElement, AnyNonArray, AnyEnum:
-			out[i] = elem
-		case AnyRange:
-			out[i] = ranged
-		case AnyMultirange:
-			out[i] = ranged.MultirangeType()
-		case AnyArray:
-			out[i] = arrayOf(elem)
-		case AnyCompatible:
-			out[i] = comp
-		case AnyCompatibleArray:
-			out[i] = arrayOf(comp)
-		case Any:
-			out[i] = in[i]
-			if in[i].ID == types.Unknown {
+	for i, param := range params {
+		if param != types.Any {
+			if out[i], ok = p.Of(param); !ok {
 				out[i] = types.TText
 			}
-		default:
-			out[i] = p
+			continue
+		}
+		if out[i] = in[i]; in[i].ID == types.Unknown {
+			out[i] = types.TText
 		}
 	}
 	return out, true
 }
 
 func arrayOf(t types.T) types.T {
-	if t.ID == types.Array {
+	if t.ID == types.Array || t.ID == types.Invalid {
 		return t
 	}
 	return t.Base().ArrayType()

@@ -22,10 +22,8 @@ func TypeName(c CatalogInfo, oid uint32) (string, bool) {
 
 // PseudoType is the number of a pseudo-type.
 func PseudoType(name string) (uint32, bool) {
-	for _, t := range ts(AnyElement, AnyArray, AnyNonArray, AnyCompatible, AnyCompatibleArray, AnyEnum, AnyRange, AnyMultirange) {
-		if ParamName(t) == name {
-			return ParamOID(t), true
-		}
+	if t, ok := types.PseudoByName(name); ok {
+		return t.OID(), true
 	}
 	oid, ok := pseudoTypes[name]
 	return oid, ok

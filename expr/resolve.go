@@ -38,7 +38,10 @@ func ResolveAmong(name string, fs []*Func, args []types.T) (*Func, error) {
 	best, n := choose(cands, args)
 	switch n {
 	case 1:
-		return best.fn.target(), undetermined(best.params, args)
+		if best.fn.UserOID != 0 { // its defaults may determine more
+			return best.fn, nil
+		}
+		return best.fn.target(), Undetermined(best.params, args)
 	case 0:
 		if f := castFunc(name, args); f != nil {
 			return f, nil
@@ -75,21 +78,19 @@ func castFunc(name string, args []types.T) *Func {
 	return f
 }
 
-// undetermined is the error of a call whose untyped arguments leave open what a
+// Undetermined is the error of a call whose untyped arguments leave open what a
 // polymorphic parameter stands for.
-func undetermined(params, args []types.T) error {
-	open := false
-	for i, p := range params {
-		switch p {
-		case AnyElement, AnyNonArray, AnyArray:
-			if args[i].ID != types.Unknown {
-				return nil
-			}
-			open = true
+func Undetermined(params, args []types.T) error {
+	bound, _ := BindPoly(params, args)
+	for _, p := range params {
+		if p != types.Any && !isCompatible(p) && p.IsPseudo() && bound.elem.ID == types.Invalid {
+			return pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown")
 		}
 	}
-	if open {
-		return pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown")
+	for _, p := range params {
+		if _, known := bound.Of(p); !known {
+			return pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type %s because input has type unknown", p)
+		}
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func ResolveAgg(name string, args []types.T) (*AggFunc, error) {
 	best, n := choose(cands, args)
 	switch n {
 	case 1:
-		return best.agg, undetermined(best.params, args)
+		return best.agg, Undetermined(best.params, args)
 	case 0:
 		return nil, noFunction("function", name, args)
 	}
@@ -231,21 +232,14 @@ func same(param, in types.T) bool {
 
 // accepts reports whether an argument of type in can be passed for param.
 func accepts(param, in types.T) bool {
-	switch param {
-	case Any, AnyElement, AnyCompatible:
+	switch {
+	case in.ID == types.Unknown || param == types.Any:
 		return true
-	case AnyNonArray:
-		return in.ID != types.Array
-	case AnyRange:
-		return in.IsRange() || in.ID == types.Unknown
-	case AnyMultirange:
-		return in.IsMultirange() || in.ID == types.Unknown
-	case AnyEnum:
-		return in.ID == types.Enum || in.ID == types.Unknown
-	case AnyArray, AnyCompatibleArray:
-		return in.ID == types.Array || in.ID == types.Unknown
+	case param.IsPseudo():
+		_, _, ok := elementOf(param, in)
+		return ok
 	}
-	return in.ID == types.Unknown || CanCast(in, param, Implicit)
+	return CanCast(in, param, Implicit)
 }
 
 // choose applies PostgreSQL's rules for picking among overloads. It returns how
@@ -323,7 +317,7 @@ func best(cs []candidate, score func(candidate) int) []candidate {
 }
 
 func paramCategory(t types.T) byte {
-	if IsPseudo(t) {
+	if t.IsPseudo() {
 		return 'P'
 	}
 	return t.Category()

@@ -141,10 +141,8 @@ func formatType(r *row) error {
 }
 
 func pseudoName(oid uint32) (string, bool) {
-	for _, t := range ts(AnyElement, AnyArray, AnyNonArray, AnyCompatible, AnyCompatibleArray, Any) {
-		if ParamOID(t) == oid {
-			return ParamName(t), true
-		}
+	if t, ok := types.PseudoByOID(oid); ok {
+		return t.String(), true
 	}
 	for name, o := range pseudoTypes {
 		if o == oid {

@@ -37,12 +37,24 @@ func (p *Planner) BindCreateFunction(s *sql.CreateFunction) (*catalog.Function, 
 	if err := b.functionResult(s, fn); err != nil {
 		return nil, err
 	}
+	if err := checkResultTypes(fn); err != nil {
+		return nil, err
+	}
+	if s.Body == nil && isPolymorphic(fn) {
+		return nil, pgerr.New(pgerr.InvalidFunctionDefinition, "SQL function with unquoted function body cannot have polymorphic arguments")
+	}
 	if s.Body != nil {
 		b.text = *s.Body
 	}
 	q, err := p.functionQuery(s, fn)
-	if err == nil {
-		err = b.checkFunction(fn, q)
+	switch {
+	case err != nil:
+	case isPolymorphic(fn):
+		fn.DependsOn, err = p.polyDependencies(q, fn)
+	default:
+		if err = b.checkFunction(fn, q); err == nil {
+			fn.DependsOn = b.dependencies()
+		}
 	}
 	if err != nil {
 		return nil, p.bodyError(err, s.Body)
@@ -52,7 +64,7 @@ func (p *Planner) BindCreateFunction(s *sql.CreateFunction) (*catalog.Function, 
 	if fn.Query, err = of.pinned(q, fn.SearchPath, nil); err != nil {
 		return nil, err
 	}
-	fn.DependsOn = slices.DeleteFunc(b.dependencies(), func(oid uint32) bool { return b.p.Cat.ByOID(oid) == nil })
+	fn.DependsOn = slices.DeleteFunc(fn.DependsOn, func(oid uint32) bool { return b.p.Cat.ByOID(oid) == nil })
 	return fn, nil
 }
 
@@ -77,7 +89,7 @@ func (b *binder) functionLanguage(s *sql.CreateFunction) error {
 func (b *binder) functionParams(s *sql.CreateFunction, fn *catalog.Function) error {
 	names := map[string]bool{}
 	for _, p := range s.Params {
-		t, err := b.functionType(p.Type)
+		t, err := b.functionType(p.Type, "have arguments of")
 		if err != nil {
 			return err
 		}
@@ -98,10 +110,10 @@ func (b *binder) functionParams(s *sql.CreateFunction, fn *catalog.Function) err
 			if c.Default, err = b.functionDefault(c, p.Default); err != nil {
 				return err
 			}
-		} else if n := len(fn.Params); !out && p.Mode != "variadic" && n > 0 && fn.Params[n-1].Column.Default != "" {
+		} else if n := len(fn.Params); !out && n > 0 && fn.Params[n-1].Column.Default != "" {
 			return pgerr.New(pgerr.InvalidFunctionDefinition, "input parameters after one with a default value must also have defaults")
 		}
-		if p.Mode == "variadic" && t.ID != types.Array {
+		if p.Mode == "variadic" && t.ID != types.Array && t != types.AnyArray && t != types.AnyCompatibleArray {
 			return pgerr.New(pgerr.InvalidFunctionDefinition, "VARIADIC parameter must be an array")
 		}
 		if n := len(fn.Params); !out && n > 0 && fn.Params[n-1].Variadic {
@@ -122,16 +134,19 @@ func (b *binder) functionParams(s *sql.CreateFunction, fn *catalog.Function) err
 	return nil
 }
 
-// functionType is the type of a parameter or a result, which have no modifier.
-func (b *binder) functionType(n *sql.TypeName) (types.T, error) {
+// functionType is the type of a parameter or a result, which have no modifier. use is
+// what a function does with it, for the error of types that no function in SQL has.
+func (b *binder) functionType(n *sql.TypeName, use string) (types.T, error) {
 	c := *n
 	c.SetOf = false
-	switch strings.ToLower(c.Name) {
-	case "anyelement", "anyarray", "anynonarray", "anyenum", "anyrange", "anymultirange", "anycompatible", "anycompatiblearray", "any":
-		return types.T{}, b.unsupported(n, "a polymorphic function", "Create one function for each type.")
+	if t, err := ResolveParamType(b.p.Cat, b.searchPath(), &c); err == nil && t.IsPseudo() {
+		return t, nil
 	}
 	t, err := b.typeName(&c)
 	if pgerr.CodeOf(err) == pgerr.UndefinedObject {
+		if _, known := expr.PseudoType(n.Name); known {
+			return t, pgerr.New(pgerr.InvalidFunctionDefinition, "SQL functions cannot %s type %s", use, n.Name)
+		}
 		err = pgerr.New(pgerr.UndefinedObject, "type %s does not exist", n.Name)
 	}
 	return t.Base(), err
@@ -169,8 +184,10 @@ func (b *binder) functionDefault(c catalog.Column, e sql.Expr) (string, error) {
 		}
 		return "", err
 	}
-	if _, err := b.coerce(x, c.Type, expr.Assignment, e); err != nil {
-		return "", err
+	if !c.Type.IsPseudo() {
+		if _, err := b.coerce(x, c.Type, expr.Assignment, e); err != nil {
+			return "", err
+		}
 	}
 	return sql.FormatExpr(e), nil
 }
@@ -202,13 +219,13 @@ func (b *binder) functionResult(s *sql.CreateFunction, fn *catalog.Function) err
 		return nil
 	}
 	fn.Set = s.Returns.SetOf
-	t, err := b.functionType(s.Returns)
+	t, err := b.functionType(s.Returns, "return")
 	if err != nil {
 		return err
 	}
 	switch {
-	case t.ID == types.Void:
-		return b.unsupported(s, "a function that returns void", "Send its statements from the client.")
+	case t.ID == types.Void && fn.Set:
+		return b.unsupported(s, "a function that returns a set of void", "Let it return void.")
 	case implied.ID != types.Invalid && t.ID == types.Record && !t.IsComposite() && len(fn.Columns) > 1:
 		t = implied
 	case implied.ID != types.Invalid && !fn.Table && !t.SameType(implied):
@@ -241,6 +258,9 @@ func (p *Planner) functionQuery(s *sql.CreateFunction, fn *catalog.Function) (*s
 	notQuery := func() error {
 		return pgerr.New(pgerr.InvalidFunctionDefinition, "return type mismatch in function declared to return %s", fn.ResultText()).
 			WithDetail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")
+	}
+	if len(sts) == 0 && fn.Returns.Type.ID == types.Void {
+		return ParseQuery("SELECT NULL")
 	}
 	if len(sts) == 0 {
 		return nil, notQuery()
@@ -278,6 +298,9 @@ func (b *binder) checkFunction(fn *catalog.Function, q *sql.Select) error {
 	r, err := b.boundQuery(q, sc, queryMode{order: true})
 	if err != nil {
 		return pgerr.From(err)
+	}
+	if fn.Returns.Type.ID == types.Void {
+		return nil
 	}
 	_, _, err = b.functionColumns(r.node, r.cols, fn)
 	return err

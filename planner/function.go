@@ -54,7 +54,7 @@ func (b *binder) functionRow(fn *catalog.Function) (*expr.Func, error) {
 	for _, p := range fn.Params {
 		t := p.Column.Type.Base()
 		if p.Variadic {
-			f.Variadic, t = true, t.ElemType()
+			f.Variadic, t = true, t.ElementParam()
 		}
 		f.Args = append(f.Args, t)
 		f.Params = append(f.Params, p.Column.Name)
@@ -84,6 +84,9 @@ func (b *binder) storedDefault(fn *catalog.Function, c catalog.Column) (expr.Exp
 	x, err := b.expr(&exprContext{sc: &scope{}, clause: "DEFAULT expressions", noSub: "DEFAULT expression"}, e)
 	if err != nil {
 		return nil, err
+	}
+	if c.Type.IsPseudo() {
+		return x, nil
 	}
 	return b.coerce(x, c.Type, expr.Assignment, e)
 }
@@ -159,6 +162,11 @@ func (b *binder) resolveUser(ec *exprContext, e *sql.FuncCall) (fn *catalog.Func
 		args = append(args, f.Defaults[i-(len(f.Args)-len(f.Defaults))])
 	}
 	last := len(fn.Params) - 1
+	if isPolymorphic(fn) {
+		if fn, err = b.callInstance(fn, args, e); err != nil {
+			return nil, nil, err
+		}
+	}
 	for i, a := range args {
 		p := fn.Params[min(i, last)]
 		t := p.Column.Type.Base()
@@ -292,7 +300,14 @@ func (b *binder) inlineScalar(ec *exprContext, e *sql.FuncCall, fn *catalog.Func
 	err := b.inlined(fn, args, ec.sc, e, func(q *sql.Select, sc *scope) error {
 		if isExpression(q) && ret.ID != types.Record {
 			v, err := b.expr(&exprContext{sc: sc, clause: "functions"}, q.Targets[0].Expr)
+			if err == nil && !hasSet(v) && ret.ID == types.Void {
+				x, err = b.nothing(v)
+				return err
+			}
 			if err == nil && !hasSet(v) {
+				if from := v.Type(); from.ID != types.Unknown && !expr.CanCast(from, ret, expr.Assignment) {
+					return wrongResult(fn, "Actual return type is %s.", from.Base())
+				}
 				x, err = b.coerce(v, ret, expr.Assignment, q)
 				return err
 			}
@@ -381,13 +396,7 @@ func (b *binder) functionColumns(n plan.Node, cols []plan.Column, fn *catalog.Fu
 			in = append(in, col(i))
 		}
 	}
-	declared := fn.Returns.Type.Base().String()
-	if len(want) > 1 || fn.Returns.Type.ID == types.Record && !fn.Returns.Type.IsComposite() {
-		declared = "record"
-	}
-	mismatch := func(detail string, args ...any) error {
-		return pgerr.New(pgerr.InvalidFunctionDefinition, "return type mismatch in function declared to return %s", declared).WithDetail(detail, args...)
-	}
+	mismatch := func(detail string, args ...any) error { return wrongResult(fn, detail, args...) }
 	switch {
 	case len(in) != len(want) && len(want) == 1 && fn.Returns.Type.ID != types.Record:
 		return nil, nil, mismatch("Final statement must return exactly one column.")
@@ -415,6 +424,15 @@ func (b *binder) functionColumns(n plan.Node, cols []plan.Column, fn *catalog.Fu
 		return b.rowInDomain(in, out, t)
 	}
 	return in, out, nil
+}
+
+// wrongResult is the error of a query that does not yield what its function declares.
+func wrongResult(fn *catalog.Function, detail string, args ...any) error {
+	declared := fn.Returns.Type.Base().String()
+	if len(resultColumns(fn)) > 1 || fn.Returns.Type.ID == types.Record && !fn.Returns.Type.IsComposite() {
+		declared = "record"
+	}
+	return pgerr.New(pgerr.InvalidFunctionDefinition, "return type mismatch in function declared to return %s", declared).WithDetail(detail, args...)
 }
 
 // rowInDomain holds the row of the fields in against the constraints of a domain, and

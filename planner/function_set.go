@@ -20,11 +20,20 @@ type setRows struct {
 // functionSet binds a function's query to the columns of its result; to one row at
 // most if first is set.
 func (b *binder) functionSet(q *sql.Select, sc *scope, fn *catalog.Function, first bool) (*setRows, error) {
+	void := fn.Returns.Type.ID == types.Void
+	if void {
+		q = counted(q, fn.Name)
+	}
 	r, err := b.boundQuery(q, sc, queryMode{order: true})
 	if err != nil {
 		return nil, err
 	}
 	n := r.node
+	if void {
+		none := expr.Nothing(&expr.Col{Index: 0, Typ: types.TInt8})
+		out := []plan.Column{{Name: fn.Name, Typ: types.TVoid}}
+		return &setRows{node: &plan.Project{Input: n, Exprs: []expr.Expr{none}, Out: out}, cols: out, fn: fn}, nil
+	}
 	if first && !oneAtMost(n) {
 		n = &plan.TopN{Input: n, Order: r.order, Limit: 1}
 	}

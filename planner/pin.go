@@ -112,8 +112,27 @@ func (p *Planner) pinned(q *sql.Select, path []string, edit func(*sql.TableRef, 
 	return p.write(q, found, edit), nil
 }
 
-// pins binds a copy of a query and returns it with what its names mean.
+// pins binds a copy of a query and returns it with what its names mean. The query of a
+// polymorphic function that reads no relations may be one that only a call can tell.
 func (p *Planner) pins(q *sql.Select, path []string) (*sql.Select, *pins, error) {
+	var first error
+	for _, of := range p.trials(p.Of) {
+		bound, found, err := p.pinsOf(q, path, of)
+		if err == nil {
+			return bound, found, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if p.Of != nil && isPolymorphic(p.Of) && !readsRelations(q) {
+		return q, &pins{}, nil
+	}
+	return nil, nil, first
+}
+
+// pinsOf is pins for the query of a function (nil: of none).
+func (p *Planner) pinsOf(q *sql.Select, path []string, of *catalog.Function) (*sql.Select, *pins, error) {
 	q, err := ParseQuery(sql.Format(q))
 	if err != nil {
 		return nil, nil, err
@@ -126,8 +145,8 @@ func (p *Planner) pins(q *sql.Select, path []string) (*sql.Select, *pins, error)
 		quals: map[*sql.ColumnRef]string{}, used: map[uint32]map[int]bool{}, calls: map[*sql.FuncCall]string{},
 		objects: map[*sql.Literal]string{}, literals: map[*expr.Const]*sql.Literal{}}
 	var sc *scope
-	if p.Of != nil {
-		sc, _ = functionScope(p.Of, placeholders(p.Of), nil)
+	if of != nil {
+		sc, _ = functionScope(of, placeholders(of), nil)
 	}
 	if _, _, err := b.query(q, sc, queryMode{root: sc == nil}); err != nil {
 		return nil, nil, err

@@ -214,7 +214,7 @@ type info struct {
 	category byte  // pg_type.typcategory
 }
 
-var infos = [numIDs]info{
+var infos = [endOfPseudo]info{
 	Unknown:        {"unknown", "unknown", 705, 0, KBytes, -2, 'X'},
 	Bool:           {"boolean", "bool", 16, 1000, KBool, 1, 'B'},
 	Int2:           {"smallint", "int2", 21, 1005, KInt16, 2, 'N'},
@@ -274,6 +274,19 @@ var infos = [numIDs]info{
 	Timetz:         {"time with time zone", "timetz", 1266, 1270, KBytes, 12, 'D'},
 	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
+
+	anyElementID:              {"anyelement", "anyelement", 2283, 0, KBytes, 4, 'P'},
+	anyArrayID:                {"anyarray", "anyarray", 2277, 0, KBytes, -1, 'P'},
+	anyNonArrayID:             {"anynonarray", "anynonarray", 2776, 0, KBytes, 4, 'P'},
+	anyEnumID:                 {"anyenum", "anyenum", 3500, 0, KBytes, 4, 'P'},
+	anyRangeID:                {"anyrange", "anyrange", 3831, 0, KBytes, -1, 'P'},
+	anyMultirangeID:           {"anymultirange", "anymultirange", 4537, 0, KBytes, -1, 'P'},
+	anyCompatibleID:           {"anycompatible", "anycompatible", 5077, 0, KBytes, 4, 'P'},
+	anyCompatibleArrayID:      {"anycompatiblearray", "anycompatiblearray", 5078, 0, KBytes, -1, 'P'},
+	anyCompatibleNonArrayID:   {"anycompatiblenonarray", "anycompatiblenonarray", 5079, 0, KBytes, 4, 'P'},
+	anyCompatibleRangeID:      {"anycompatiblerange", "anycompatiblerange", 5080, 0, KBytes, -1, 'P'},
+	anyCompatibleMultirangeID: {"anycompatiblemultirange", "anycompatiblemultirange", 4538, 0, KBytes, -1, 'P'},
+	anyID:                     {`"any"`, "any", 2276, 0, KBytes, 4, 'P'},
 }
 
 // IsReg reports whether t is an oid that is shown as a name.

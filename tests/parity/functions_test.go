@@ -43,7 +43,7 @@ func compared(f *expr.Func) bool {
 		case expr.AnyArray, expr.AnyCompatibleArray, expr.AnyElement, expr.AnyNonArray, expr.AnyCompatible, expr.Any:
 			continue
 		}
-		if expr.IsPseudo(a) || a.ID == types.Record || a.ID >= types.Oid && a.ID <= types.Regdictionary {
+		if a.IsPseudo() || a.ID == types.Record || a.ID >= types.Oid && a.ID <= types.Regdictionary {
 			return false
 		}
 	}
