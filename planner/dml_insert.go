@@ -204,7 +204,8 @@ func (b *binder) insertRow(t *catalog.Table, overriding string, cols []insertTar
 
 // insertValues binds INSERT ... VALUES, each value for its column.
 func (b *binder) insertValues(s *sql.Insert, to *changing, cols []insertTarget, env *cteEnv) (plan.Node, error) {
-	ec := &exprContext{sc: &scope{ctes: env}, clause: "VALUES"}
+	// One row is a select list, in which functions may return several rows.
+	ec := &exprContext{sc: &scope{ctes: env}, clause: "VALUES", allowSet: len(s.Source.Values) == 1}
 	t := to.Table
 	rows := make([][]expr.Expr, len(s.Source.Values))
 	subqueries := false
@@ -227,7 +228,7 @@ func (b *binder) insertValues(s *sql.Insert, to *changing, cols []insertTarget, 
 			if vals[k], err = b.expr(ec, x); err != nil {
 				return nil, err
 			}
-			subqueries = subqueries || hasSubquery(vals[k])
+			subqueries = subqueries || hasSubquery(vals[k]) || hasSet(vals[k])
 		}
 		var err error
 		if rows[i], err = b.insertRow(t, s.Overriding, cols[:len(r)], vals, places); err != nil {
@@ -242,6 +243,9 @@ func (b *binder) insertValues(s *sql.Insert, to *changing, cols []insertTarget, 
 	for _, r := range rows {
 		n, es, err := b.planSubqueries(oneRow(), r)
 		if err != nil {
+			return nil, err
+		}
+		if n, es, err = b.expandSets(n, es); err != nil {
 			return nil, err
 		}
 		u.Inputs = append(u.Inputs, &plan.Project{Input: n, Exprs: es, Out: out})

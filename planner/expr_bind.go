@@ -19,8 +19,8 @@ type exprContext struct {
 	// windows are the WINDOW clause's definitions.
 	windows []sql.WindowDef
 	// inAgg and inWindow tell that the expression is an argument of one.
-	inAgg, inWindow bool
-	allowSet        bool
+	inAgg, inWindow, inGrouping bool
+	allowSet                    bool
 	// noSub names the place in the error for subqueries; empty: allowed.
 	noSub string
 	// grouping collects GROUPING() calls; nil: not allowed.

@@ -373,13 +373,24 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 		return nil, err
 	}
 	if c, ok := x.(*expr.Call); ok && c.Fn.Set && !ec.allowSet {
-		if ec.inAgg {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregate function calls cannot contain set-returning function calls").
-				WithHint("You might be able to move the set-returning function into a LATERAL FROM item.").At(b.at(e))
-		}
-		return nil, b.errAt(e, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause)
+		return nil, b.setNotAllowed(ec, e)
 	}
 	return x, nil
+}
+
+// setNotAllowed is the error of a set-returning function where there can be none.
+func (b *binder) setNotAllowed(ec *exprContext, at sql.Node) error {
+	lateral := "You might be able to move the set-returning function into a LATERAL FROM item."
+	switch {
+	case ec.inAgg && ec.clause == "FILTER":
+	case ec.inAgg || ec.inGrouping:
+		return pgerr.New(pgerr.FeatureNotSupported, "aggregate function calls cannot contain set-returning function calls").WithHint("%s", lateral).At(b.at(at))
+	case ec.inWindow:
+		return pgerr.New(pgerr.FeatureNotSupported, "window function calls cannot contain set-returning function calls").WithHint("%s", lateral).At(b.at(at))
+	case ec.clause == "CASE" || ec.clause == "COALESCE":
+		return pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause).WithHint("%s", lateral).At(b.at(at))
+	}
+	return b.errAt(at, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause)
 }
 
 // checkPlainCall refuses what only calls of aggregates may have.

@@ -86,7 +86,7 @@ func (b *binder) windowCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error)
 	if err != nil {
 		return nil, err
 	}
-	inner.inWindow, inner.clause = false, "window definitions"
+	inner.inWindow, inner.clause, inner.allowSet = false, "window definitions", ec.allowSet
 	if err := b.windowParts(&inner, spec, w); err != nil {
 		return nil, err
 	}

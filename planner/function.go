@@ -109,7 +109,7 @@ func (b *binder) userCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	}
 	if fn.Set {
 		if !ec.allowSet {
-			return nil, b.errAt(e, pgerr.FeatureNotSupported, "set-returning functions are not allowed in %s", ec.clause)
+			return nil, b.setNotAllowed(ec, e)
 		}
 		return b.setCall(ec, e, fn, args)
 	}

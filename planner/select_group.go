@@ -30,7 +30,7 @@ func (g *groupingRef) Type() types.T { return types.TInt4 }
 // columns it reads.
 func (b *binder) groupingCall(ec *exprContext, e *sql.Grouping) (expr.Expr, error) {
 	inner := *ec
-	inner.aggs, inner.wins, inner.grouping = nil, nil, nil
+	inner.aggs, inner.wins, inner.grouping, inner.inGrouping, inner.allowSet = nil, nil, nil, true, false
 	args, err := b.exprs(&inner, e.Args)
 	if err != nil {
 		return nil, err
@@ -482,7 +482,7 @@ func isConstant(e expr.Expr) bool {
 		case *expr.Col, *expr.Outer, *expr.Param, *subRef, *aggRef, *winRef, *groupingRef:
 			constant = false
 		case *expr.Call:
-			constant = constant && x.Fn.Volatility == expr.Immutable
+			constant = constant && x.Fn.Volatility == expr.Immutable && !x.Fn.Set
 		case *expr.Cast:
 			constant = constant && !x.Stable()
 		}

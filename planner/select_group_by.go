@@ -166,7 +166,7 @@ func (s *selection) groupExpr(e sql.Expr) (expr.Expr, int, error) {
 		s.targets[i].e = x
 		return x, i, err
 	}
-	x, err := s.b.expr(&exprContext{sc: s.sc, clause: "GROUP BY"}, e)
+	x, err := s.b.expr(&exprContext{sc: s.sc, clause: "GROUP BY", allowSet: true}, e)
 	if err != nil {
 		return nil, 0, err
 	}

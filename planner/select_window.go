@@ -39,6 +39,9 @@ func (s *selection) window() error {
 	if len(s.wins) == 0 {
 		return nil
 	}
+	if err := s.expandWindowSets(); err != nil {
+		return err
+	}
 	at := make([]int, len(s.wins))
 	done := make([]bool, len(s.wins))
 	for i, w := range s.wins {
@@ -70,6 +73,50 @@ func (s *selection) window() error {
 				})
 			}
 			return x
+		}), nil
+	})
+}
+
+// expandWindowSets computes the set-returning functions in the definitions of windows:
+// the windows are over the rows that these make. The same call in the select list is
+// the same column.
+func (s *selection) expandWindowSets() error {
+	var parts []expr.Expr
+	for _, w := range s.wins {
+		w.each(func(e expr.Expr) expr.Expr { parts = append(parts, e); return e })
+	}
+	if !slices.ContainsFunc(parts, hasSet) {
+		return nil
+	}
+	var err error
+	if s.node, parts, err = s.b.planSubqueries(s.node, parts); err != nil {
+		return err
+	}
+	own := len(parts)
+	places := map[string]int{}
+	for _, p := range parts[:own] {
+		expr.Walk(p, func(x expr.Expr) bool {
+			if _, ok := places[exprKey(x)]; isSet(x) && !ok {
+				places[exprKey(x)] = len(parts)
+				parts = append(parts, x)
+			}
+			return true
+		})
+	}
+	if s.node, parts, err = s.b.expandSets(s.node, parts); err != nil {
+		return err
+	}
+	k := 0
+	for _, w := range s.wins {
+		w.each(func(expr.Expr) expr.Expr { k++; return parts[k-1] })
+	}
+	return s.each(func(e expr.Expr) (expr.Expr, error) {
+		return replace(e, func(x expr.Expr) (expr.Expr, bool) {
+			i, ok := places[exprKey(x)]
+			if !ok || !isSet(x) {
+				return nil, false
+			}
+			return parts[i], true
 		}), nil
 	})
 }
