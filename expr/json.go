@@ -332,8 +332,13 @@ func appendJSON(dst []byte, t types.T, d types.Datum, opt *types.Options) []byte
 	case types.Timestamp, types.Timestamptz:
 		s := textOf(t, d, opt.ISODates())
 		if t.ID == types.Timestamptz && !infiniteTS(d.(int64)) {
+			var era bool
+			s, era = strings.CutSuffix(s, " BC")
 			if c := s[len(s)-3]; c == '+' || c == '-' { // JSON dates have minutes in the offset
 				s += ":00"
+			}
+			if era {
+				s += " BC"
 			}
 		}
 		return types.AppendJSONString(dst, strings.Replace(s, " ", "T", 1))

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 
 	"github.com/streamdb/streamdb/pgerr"
@@ -46,15 +45,23 @@ func (e *pathEval) method(i *types.PathItem, v pathItem, unwrap bool, yield path
 	if v.kind != pathString {
 		return false, pathError("22031", "jsonpath item method .datetime() can only be applied to a string")
 	}
-	if i.Left != nil {
-		e.fatal = pgerr.Unsupported("a template in .datetime()", "Leave it out for dates and times in ISO 8601, or cast in SQL.")
-		return false, e.fatal
-	}
-	t, err := readPathTime(v.str)
+	t, err := e.datetime(i, v.str)
 	if err != nil {
 		return false, err
 	}
-	return e.next(i, t, yield)
+	return e.next(i, pathItem{kind: pathDatetime, typ: t.Type, when: t.Value, zone: t.Zone}, yield)
+}
+
+// datetime reads a date or time, by the template of .datetime() if it has one.
+func (e *pathEval) datetime(i *types.PathItem, s string) (types.JSONTime, error) {
+	if i.Left == nil {
+		return types.ParseJSONTime(s)
+	}
+	if err := types.CheckJSONTimeFormat(i.Left.Text); err != nil {
+		e.fatal = err
+		return types.JSONTime{}, err
+	}
+	return types.ParseJSONTimeFormat(s, i.Left.Text)
 }
 
 func (e *pathEval) double(i *types.PathItem, v pathItem, yield pathSink) (bool, error) {
@@ -94,46 +101,6 @@ func (e *pathEval) keyvalue(i *types.PathItem, v pathItem, yield pathSink) (bool
 		return more && err == nil
 	})
 	return more, err
-}
-
-var (
-	pathDate  = `(\d{4,})-(\d{2})-(\d{2})`
-	pathClock = `(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?`
-	pathZone  = ` ?([+-])(\d{2})(?::(\d{2}))?`
-
-	pathTimeForms = []struct {
-		re  *regexp.Regexp
-		typ types.T
-	}{
-		{regexp.MustCompile(`^` + pathDate + `$`), types.TDate},
-		{regexp.MustCompile(`^` + pathClock + pathZone + `$`), types.TTimetz},
-		{regexp.MustCompile(`^` + pathClock + `$`), types.TTime},
-		{regexp.MustCompile(`^` + pathDate + `[ T]` + pathClock + pathZone + `$`), types.TTimestamptz},
-		{regexp.MustCompile(`^` + pathDate + `[ T]` + pathClock + `$`), types.TTimestamp},
-	}
-)
-
-// readPathTime reads a date or time in ISO 8601, which says by its parts what it is.
-func readPathTime(s string) (pathItem, error) {
-	for _, f := range pathTimeForms {
-		if !f.re.MatchString(s) {
-			continue
-		}
-		d, err := types.ParseText(f.typ, s, &types.Options{})
-		if err != nil {
-			return pathItem{}, err
-		}
-		i := pathItem{kind: pathDatetime, typ: f.typ, when: d}
-		if f.typ.ID == types.Timestamptz {
-			m := f.re.FindStringSubmatch(s)
-			if i.zone = m[8] + m[9]; m[10] != "" {
-				i.zone += ":" + m[10]
-			}
-		}
-		return i, nil
-	}
-	return pathItem{}, pgerr.New("22031", "datetime format is not recognized: \"%s\"", s).
-		WithHint("Use a datetime template argument to specify the input data format.")
 }
 
 // compareTimes compares dates and times; ok is false for a time of day and a day.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/streamdb/streamdb/pgerr"
 )
@@ -15,6 +16,7 @@ type fmtNode struct {
 	lit    string
 	style  byte // 'U' upper, 'l' lower, 'C' capitalised, by the pattern's own letters
 	fill   bool // FM: no padding
+	local  bool // TM: names of the locale, without padding
 	th     byte // 0, 't' or 'T': ordinal suffix
 	isText bool // quoted literal
 }
@@ -22,7 +24,7 @@ type fmtNode struct {
 // dtPatterns in an order in which a longer one comes before its prefixes.
 var dtPatterns = []string{
 	"SSSSS", "SSSS", "Y,YYY", "YYYY", "YYY", "YY", "Y", "IYYY", "IYY", "IY", "IDDD", "ID", "IW", "I",
-	"MONTH", "MON", "MM", "MI", "MS", "HH24", "HH12", "HH", "SS", "US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6",
+	"MONTH", "MON", "MM", "MI", "MS", "HH24", "HH12", "HH", "SS", "US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "FX",
 	"A.M.", "P.M.", "AM", "PM", "B.C.", "A.D.", "BC", "AD", "DDD", "DD", "DAY", "DY", "D", "WW", "W",
 	"CC", "J", "Q", "RM", "TZH", "TZM", "TZ", "OF",
 }
@@ -48,57 +50,73 @@ type dtFormat struct {
 
 func scanDTFormat(f string) []fmtNode {
 	var out []fmtNode
-	fill := false
-next:
 	for f != "" {
-		up := strings.ToUpper(f)
+		prefix, n := f[:min(2, len(f))], fmtNode{}
 		switch {
-		case strings.HasPrefix(up, "FM") && isPattern(f[:2], "FM"):
-			fill, f = true, f[2:]
-			continue
-		case strings.HasPrefix(up, "FX") && isPattern(f[:2], "FX"),
-			strings.HasPrefix(up, "TM") && isPattern(f[:2], "TM") && len(f) > 2 && strings.ContainsAny(up[2:3], "DM"):
-			f = f[2:]
-			continue
-		case f[0] == '"':
-			var lit []byte
-			i := 1
-			for ; i < len(f) && f[i] != '"'; i++ {
-				if f[i] == '\\' && i+1 < len(f) {
-					i++
-				}
-				lit = append(lit, f[i])
+		case isPattern(prefix, "FM"):
+			n.fill, f = true, f[2:]
+		case isPattern(prefix, "TM"):
+			n.local, f = true, f[2:]
+		}
+		if n.pat = leadingPattern(f); n.pat != "" {
+			n.style, f = letterStyle(f[:len(n.pat)]), f[len(n.pat):]
+			if len(f) > 1 && (f[:2] == "TH" || f[:2] == "th") {
+				n.th, f = f[0], f[2:]
+			} else {
+				f = strings.TrimPrefix(f, "SP") // spelled out, which is never done
 			}
-			out = append(out, fmtNode{lit: string(lit), isText: true})
-			f = f[min(i+1, len(f)):]
-			continue
-		case f[0] == '\\' && len(f) > 1 && f[1] == '"':
-			out = append(out, fmtNode{lit: `"`})
-			f = f[2:]
+			out = append(out, n)
 			continue
 		}
-		for _, p := range dtPatterns {
-			if strings.HasPrefix(up, p) && isPattern(f[:len(p)], p) {
-				n := fmtNode{pat: p, fill: fill, style: letterStyle(f[:len(p)])}
-				fill, f = false, f[len(p):]
-				if len(f) > 1 && (f[:2] == "TH" || f[:2] == "th") {
-					n.th, f = f[0], f[2:]
-				}
-				out = append(out, n)
-				continue next
-			}
+		if f == "" {
+			break
 		}
-		out = append(out, fmtNode{lit: f[:1]})
-		f = f[1:]
+		if f[0] == '"' {
+			lit, size := quotedText(f)
+			if f = f[size:]; lit != "" {
+				out = append(out, fmtNode{lit: lit, isText: true})
+			}
+			continue
+		}
+		if strings.HasPrefix(f, `\"`) {
+			f = f[1:]
+		}
+		_, size := utf8.DecodeRuneInString(f)
+		out = append(out, fmtNode{lit: f[:size]})
+		f = f[size:]
 	}
 	return out
+}
+
+// leadingPattern is the longest pattern with which f begins.
+func leadingPattern(f string) string {
+	for _, p := range dtPatterns {
+		if len(p) <= len(f) && isPattern(f[:len(p)], p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// quotedText reads a text in double quotes, with which f begins, and says how long
+// it is in f. The last quote may be missing.
+func quotedText(f string) (text string, size int) {
+	var lit []byte
+	i := 1
+	for ; i < len(f) && f[i] != '"'; i++ {
+		if f[i] == '\\' && i+1 < len(f) {
+			i++
+		}
+		lit = append(lit, f[i])
+	}
+	return string(lit), min(i+1, len(f))
 }
 
 // isNumber reports whether the pattern gives a number, which alone has an ordinal
 // suffix; behind others it is swallowed.
 func (n *fmtNode) isNumber() bool {
 	switch n.pat {
-	case "MONTH", "MON", "DAY", "DY", "A.M.", "P.M.", "AM", "PM", "B.C.", "A.D.", "BC", "AD", "RM", "TZH", "TZM", "TZ", "OF":
+	case "MONTH", "MON", "DAY", "DY", "A.M.", "P.M.", "AM", "PM", "B.C.", "A.D.", "BC", "AD", "RM", "TZH", "TZM", "TZ", "OF", "FX":
 		return false
 	}
 	return true
@@ -108,10 +126,12 @@ func (n *fmtNode) isNumber() bool {
 // patterns are: all in capitals, all in small letters, or, of names, as a name.
 func isPattern(s, p string) bool {
 	switch s {
-	case p, strings.ToLower(p), "Month", "Mon", "Day", "Dy":
+	case p:
 		return true
+	case "Month", "Mon", "Day", "Dy":
+		return strings.EqualFold(s, p)
 	}
-	return false
+	return strings.ToLower(p) == s
 }
 
 func letterStyle(s string) byte {
@@ -243,9 +263,10 @@ func pad(dst []byte, v, width int, n *fmtNode) []byte {
 	return appendZeros(dst, v, width)
 }
 
-// blank appends spaces up to a width behind what stands from start on, without FM.
+// blank appends spaces up to a width behind what stands from start on, without FM
+// and TM.
 func blank(dst []byte, start, width int, n *fmtNode) []byte {
-	for !n.fill && len(dst)-start < width {
+	for !n.fill && !n.local && len(dst)-start < width {
 		dst = append(dst, ' ')
 	}
 	return dst
@@ -260,7 +281,7 @@ func (c *dtClock) field(dst []byte, n *fmtNode) ([]byte, error) {
 	if ok {
 		return dst, nil
 	}
-	if c.interval && n.pat != "RM" {
+	if c.interval && n.pat != "RM" && n.pat != "FX" {
 		return dst, pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format specification for an interval value").
 			WithHint("Intervals are not tied to specific calendar dates.")
 	}
@@ -275,10 +296,17 @@ func (c *dtClock) field(dst []byte, n *fmtNode) ([]byte, error) {
 	case "DY":
 		return appendStyled(dst, dayNames[dow][:3], n.style), nil
 	case "RM":
-		if c.month == 0 {
+		if c.month == 0 && c.year == 0 {
 			return dst, nil
 		}
-		return blank(appendCapitals(dst, romanMonths[(c.month+11)%12], n.style), start, 4, n), nil
+		m := romanMonths[floorMod(c.month+11, 12)]
+		switch {
+		case c.month < 0: // -1 is December
+			m = romanMonths[12+c.month]
+		case c.month == 0 && c.year < 0:
+			m = romanMonths[0]
+		}
+		return blank(appendCapitals(dst, m, n.style), start, 4, n), nil
 	case "BC", "AD", "B.C.", "A.D.":
 		return appendEra(dst, c.year <= 0, "BC", "AD", n), nil
 	case "TZ":
@@ -297,11 +325,10 @@ func (c *dtClock) field(dst []byte, n *fmtNode) ([]byte, error) {
 }
 
 func (c *dtClock) offsetHours(dst []byte) []byte {
-	h := c.off / 3600
-	if h >= 0 {
-		return appendZeros(append(dst, '+'), h, 2)
+	if c.off < 0 {
+		return appendZeros(append(dst, '-'), -c.off/3600, 2)
 	}
-	return appendZeros(dst, h, 3)
+	return appendZeros(append(dst, '+'), c.off/3600, 2)
 }
 
 func (c *dtClock) offsetMinutes() int { return max(c.off, -c.off) / 60 % 60 }
@@ -362,16 +389,32 @@ func (c *dtClock) timePart(dst []byte, n *fmtNode) ([]byte, bool) {
 	return dst, false
 }
 
-// isoYearPart is the ISO year of an interval's fields taken for a date, which is
-// what PostgreSQL gives.
-func (c *dtClock) isoYearPart(dst []byte, n *fmtNode) ([]byte, bool) {
+// looseDatePart is a field of a date for an interval, whose fields are taken for
+// those of a date, as PostgreSQL does.
+func (c *dtClock) looseDatePart(dst []byte, n *fmtNode) ([]byte, bool) {
+	span := (c.year*12+c.month)*30 + c.day
 	switch n.pat {
+	case "DDD":
+		return pad(dst, span, 3, n), true
+	case "WW":
+		return pad(dst, (span-1)/7+1, 2, n), true
+	case "W":
+		return strconv.AppendInt(dst, int64((c.day-1)/7+1), 10), true
+	case "J":
+		return strconv.AppendInt(dst, int64(looseJulian(c.year, c.month, c.day)), 10), true
+	case "IW":
+		_, week := looseISOWeek(c.year, c.month, c.day)
+		return pad(dst, week, 2, n), true
+	case "IDDD":
+		year, _ := looseISOWeek(c.year, c.month, c.day)
+		return pad(dst, looseJulian(c.year, c.month, c.day)-looseFirstMonday(year)+1, 3, n), true
 	case "IYYY", "IYY", "IY", "I":
 	default:
 		return dst, false
 	}
 	digits := len(n.pat)
-	y := looseISOYear(c.year, c.month, c.day) % [...]int{1: 10, 2: 100, 3: 1000, 4: math.MaxInt}[digits]
+	y, _ := looseISOWeek(c.year, c.month, c.day)
+	y %= [...]int{1: 10, 2: 100, 3: 1000, 4: math.MaxInt}[digits]
 	if digits == 1 || n.fill {
 		return strconv.AppendInt(dst, int64(y), 10), true
 	}
@@ -381,20 +424,25 @@ func (c *dtClock) isoYearPart(dst []byte, n *fmtNode) ([]byte, bool) {
 	return appendZeros(dst, y, digits), true
 }
 
-// looseISOYear is the ISO year of a date whose month and day need not exist.
-func looseISOYear(year, month, day int) int {
-	firstMonday := func(y int) int {
-		d := looseJulian(y, 1, 4)
-		return d - floorMod(d, 7)
+// looseFirstMonday is the Julian day at which an ISO year begins.
+func looseFirstMonday(year int) int {
+	d := looseJulian(year, 1, 4)
+	return d - floorMod(d, 7)
+}
+
+// looseISOWeek is the ISO year and week of a date whose month and day need not
+// exist.
+func looseISOWeek(y, month, day int) (year, week int) {
+	d := looseJulian(y, month, day)
+	if d < looseFirstMonday(y) {
+		y--
 	}
-	d := looseJulian(year, month, day)
-	if d < firstMonday(year) {
-		year--
+	week = (d-looseFirstMonday(y))/7 + 1
+	if week >= 52 && d >= looseFirstMonday(y+1) {
+		y++
+		week = (d-looseFirstMonday(y))/7 + 1
 	}
-	if (d-firstMonday(year))/7+1 >= 52 && d >= firstMonday(year+1) {
-		year++
-	}
-	return year
+	return y, week
 }
 
 // looseJulian is the Julian day by a formula that takes any month and day.
@@ -444,7 +492,7 @@ func (c *dtClock) numberPart(dst []byte, n *fmtNode) ([]byte, bool) {
 		return pad(dst, spanOf(c.year, 100), 2, n), true
 	}
 	if c.interval {
-		return c.isoYearPart(dst, n)
+		return c.looseDatePart(dst, n)
 	}
 	isoYear, iw := isoWeek(c.days)
 	iy := isoYear

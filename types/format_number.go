@@ -59,7 +59,11 @@ func ToCharInt(v int64, width int, format string) (string, error) {
 		return scientific(DecimalFromInt64(v), f.post), nil
 	default:
 		d := DecimalFromInt64(v)
-		if f.multi > 0 {
+		switch {
+		case f.multi > 0 && width == 32:
+			d = DecimalFromInt64(int64(int32(v) * wrappingPow10(f.multi)))
+			w.pre += f.multi
+		case f.multi > 0:
 			d = d.Mul(fromMag(bigPow10(f.multi), false, 0))
 			w.pre += f.multi
 			if _, err := DecimalToInt64(d, width); err != nil {
@@ -69,6 +73,15 @@ func ToCharInt(v int64, width int, format string) (string, error) {
 		w.number(d.Round(f.post).String())
 	}
 	return w.run()
+}
+
+// wrappingPow10 is what PostgreSQL multiplies integers by for digits behind V: out of
+// range it is the least integer.
+func wrappingPow10(n int) int32 {
+	if n > 9 {
+		return math.MinInt32
+	}
+	return int32(pow10tab[n])
 }
 
 // ToCharFloat is to_char of a float of so many certain decimal digits: 6 for

@@ -1,361 +1,253 @@
 package types
 
 import (
+	"math"
+	"strconv"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/streamdb/streamdb/pgerr"
 )
 
-// dtScan is the state of to_timestamp and to_date.
+// dtFields are the fields that a text has given by a format picture. 0 stands for a
+// field that is missing, as in PostgreSQL.
+type dtFields struct {
+	year, yearDigits, century, month, day int32
+	week, weekOfMonth, weekday, doy       int32
+	julian                                int32
+	iso, gregorian                        bool // which calendar the fields belong to
+	hour, min, sec, secOfDay, ms, us      int32
+	precision                             int // of FF1 to FF6
+	hour12, pm, bc                        int32
+	tzSign, tzHour, tzMin                 int32
+}
+
+// dtScan reads a text by a format picture.
 type dtScan struct {
-	s                    string
-	year, month, day     int
-	hour, min, sec, us   int
-	ssss, doy, julian    int
-	isoYear, isoWk, isoD int
-	week, century        int
-	yearDigits           int
-	hour12, pm, am, bc   bool
-	off                  int
-	hasOff               bool
-	offNeg, badOff       bool
+	dtFields
+	all, s string // the text, and what is left of it
+	strict bool   // jsonpath: what is no field must match, and nothing may be left
+	fixed  bool   // FX: no characters are skipped
+	// extra counts the spaces that were skipped beyond those of the picture.
+	extra int
 }
 
-// ToTimestampFormat is to_timestamp(text, format) in zone z.
-func ToTimestampFormat(s, format string, z *Zone) (int64, error) {
-	d, err := scanDateTime(s, format)
-	if err != nil {
-		return 0, err
-	}
-	days, tod, err := d.resolve(s)
-	if err != nil {
-		return 0, err
-	}
-	us, ok := tsFromDays(days, tod)
-	if !ok {
-		return 0, errTS()
-	}
-	if d.badOff {
-		return 0, pgerr.New(pgerr.InvalidTimeZoneDisplacement, "time zone displacement out of range: \"%s\"", s)
-	}
-	if d.hasOff {
-		return us - int64(d.off)*usPerSec, nil
-	}
-	return z.ToUTC(us), nil
-}
-
-// ToDateFormat is to_date(text, format).
-func ToDateFormat(s, format string) (int32, error) {
-	d, err := scanDateTime(s, format)
-	if err != nil {
-		return 0, err
-	}
-	days, _, err := d.resolve(s)
-	if err != nil {
-		return 0, err
-	}
-	if days < int(minDateDays) || days >= int(maxDateDays) {
-		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range: \"%s\"", s)
-	}
-	return int32(days), nil
-}
-
-func scanDateTime(s, format string) (*dtScan, error) {
-	d := &dtScan{s: s, month: 1, day: 1, julian: -1, ssss: -1}
-	nodes := parseDTFormat(format)
-	for i, n := range nodes {
+func scanDateTime(s string, nodes []fmtNode, strict bool) (*dtScan, error) {
+	d := &dtScan{all: s, s: s, strict: strict, fixed: strict}
+	for i := range nodes {
+		n := &nodes[i]
 		if d.s == "" {
-			break
+			if strict {
+				return nil, badDatetime("input string is too short for datetime format")
+			}
+			return d, nil
+		}
+		if !d.fixed && n.pat != "FX" && (n.pat != "" || i == 0) {
+			d.extra += d.skipSpace()
 		}
 		if n.pat == "" {
-			d.literal(n)
+			if err := d.literal(n); err != nil {
+				return nil, err
+			}
 			continue
 		}
-		d.s = strings.TrimLeft(d.s, " \t\n")
-		next := i+1 < len(nodes) && nodes[i+1].pat != "" && !strings.HasPrefix(nodes[i+1].pat, "M") || i+1 < len(nodes) && (nodes[i+1].pat == "MM" || nodes[i+1].pat == "MI" || nodes[i+1].pat == "MS")
-		if err := d.field(n, next); err != nil {
+		if err := d.calendar(n); err != nil {
 			return nil, err
 		}
-		if n.th != 0 && len(d.s) >= 2 {
-			d.s = d.s[2:]
+		if err := d.field(n, nodes[i+1:]); err != nil {
+			return nil, err
 		}
+		if n.th != 0 && n.isNumber() {
+			d.skipRune()
+			d.skipRune()
+		}
+		if !d.fixed {
+			d.extra = d.skipSpace()
+		}
+	}
+	if d.skipSpace(); strict && d.s != "" {
+		return nil, badDatetime("trailing characters remain in input string after datetime format")
 	}
 	return d, nil
 }
 
-// literal skips input that stands for literal text: separators match any
-// separator, a quoted text as many characters.
-func (d *dtScan) literal(n fmtNode) {
-	if n.isText {
-		d.s = d.s[min(len(n.lit), len(d.s)):]
-		return
-	}
-	sep := func(c byte) bool {
-		return c > ' ' && c < 0x7f && !isAlpha(string(c)) && (c < '0' || c > '9')
-	}
-	c := n.lit[0]
-	switch {
-	case isSpace(c):
-		d.s = strings.TrimLeft(d.s, " \t\n")
-	case sep(c):
-		d.s = strings.TrimLeft(d.s, " ")
-		if d.s != "" && sep(d.s[0]) && d.s[0] != '+' && !(d.s[0] == '-' && c != '-') {
-			d.s = d.s[1:]
-		}
-	default:
-		d.s = d.s[1:]
-	}
+func badDatetime(format string, args ...any) *pgerr.Error {
+	return pgerr.New(pgerr.InvalidDatetimeFormat, format, args...)
 }
 
-func (d *dtScan) int(width int, n fmtNode, adjacent bool) (int, error) {
-	limit := len(d.s)
-	if !n.fill && adjacent || width == 1 {
-		limit = min(width, limit)
+func (d *dtScan) skipSpace() int {
+	n := 0
+	for n < len(d.s) && isSpace(d.s[n]) {
+		n++
 	}
+	d.s = d.s[n:]
+	return n
+}
+
+func (d *dtScan) skipRune() {
+	_, size := utf8.DecodeRuneInString(d.s)
+	d.s = d.s[size:]
+}
+
+// isSeparator reports whether c is a sign of ASCII that is no letter, digit or space.
+func isSeparator(c byte) bool {
+	return c > ' ' && c < 0x7f && !isAlpha(string(c)) && (c < '0' || c > '9')
+}
+
+// literal skips input that stands for literal text. A separator or space stands for
+// any one of them, or none; other characters for any other, unless that many spaces
+// were skipped before.
+func (d *dtScan) literal(n *fmtNode) error {
+	if !n.isText && (isSeparator(n.lit[0]) || isSpace(n.lit[0])) {
+		return d.separator(n.lit)
+	}
+	for i, c := range n.lit {
+		if d.s == "" {
+			if d.strict {
+				return badDatetime("input string is too short for datetime format")
+			}
+			return nil
+		}
+		lit := n.lit[i : i+utf8.RuneLen(c)]
+		switch {
+		case d.strict && !strings.HasPrefix(d.s, lit):
+			return badDatetime("unmatched format character \"%s\"", lit)
+		case !d.fixed && d.extra > 0:
+			d.extra--
+		default:
+			d.skipRune()
+		}
+	}
+	return nil
+}
+
+func (d *dtScan) separator(lit string) error {
+	switch {
+	case d.strict:
+		if d.s[0] != lit[0] {
+			return badDatetime("unmatched format separator \"%s\"", lit)
+		}
+		d.s = d.s[1:]
+	case d.fixed:
+		d.skipRune()
+	default:
+		d.extra--
+		if isSpace(d.s[0]) || isSeparator(d.s[0]) {
+			d.s = d.s[1:]
+			d.extra++
+		}
+	}
+	return nil
+}
+
+// calendar refuses fields of the ISO calendar beside those of the Gregorian one.
+func (d *dtScan) calendar(n *fmtNode) error {
+	switch n.pat {
+	case "IYYY", "IYY", "IY", "I", "IW", "ID", "IDDD":
+		d.iso = true
+	case "Y,YYY", "YYYY", "YYY", "YY", "Y", "MONTH", "MON", "MM", "RM", "DDD", "DD", "D", "WW", "W":
+		d.gregorian = true
+	}
+	if d.iso && d.gregorian {
+		return badDatetime("invalid combination of date conventions").
+			WithHint("Do not mix Gregorian and ISO week date conventions in a formatting template.")
+	}
+	return nil
+}
+
+// name is the pattern as it is written in the picture.
+func (n *fmtNode) name() string { return styled(n.pat, n.style) }
+
+// set gives a field its value, which may be given again but not changed.
+func (n *fmtNode) set(dst *int32, v int32) error {
+	if *dst != 0 && *dst != v {
+		return badDatetime("conflicting values for \"%s\" field in formatting string", n.name()).
+			WithDetail("This value contradicts a previous setting for the same field type.")
+	}
+	*dst = v
+	return nil
+}
+
+// endsNumber reports whether what follows a field of the picture cannot begin with a
+// digit, so that the field may take all digits there are.
+func (n *fmtNode) endsNumber(rest []fmtNode) bool {
+	switch {
+	case n.th != 0 || len(rest) == 0:
+		return true
+	case rest[0].pat == "":
+		c := rest[0].lit[0]
+		return c < '0' || c > '9'
+	}
+	return !rest[0].isNumber() && rest[0].pat != "TZM"
+}
+
+// number reads an integer of a width, and returns how many characters that took.
+func (d *dtScan) number(n *fmtNode, rest []fmtNode, width int, dst *int32) (int, error) {
+	start := d.s
+	d.skipSpace()
+	item := d.s[:min(width, len(d.s))]
+	var v int64
+	var ok bool
+	if n.fill || n.endsNumber(rest) {
+		var used int
+		if v, used, ok = scanInt(d.s); used > 0 {
+			d.s = d.s[used:]
+		} else {
+			d.s = start
+		}
+	} else {
+		if len(item) < width {
+			return 0, badDatetime("source string too short for \"%s\" formatting field", n.name()).
+				WithDetail("Field requires %d characters, but only %d remain.", width, len(item)).
+				WithHint(`If your source string is not fixed-width, try using the "FM" modifier.`)
+		}
+		var used int
+		if v, used, ok = scanInt(item); used > 0 && used < width {
+			return 0, badDatetime("invalid value \"%s\" for \"%s\"", wholeRunes(item), n.name()).
+				WithDetail("Field requires %d characters, but only %d could be parsed.", width, used).
+				WithHint(`If your source string is not fixed-width, try using the "FM" modifier.`)
+		}
+		d.s = d.s[used:]
+	}
+	used := len(start) - len(d.s)
+	switch {
+	case used == 0:
+		return 0, badDatetime("invalid value \"%s\" for \"%s\"", wholeRunes(item), n.name()).WithDetail("Value must be an integer.")
+	case !ok:
+		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "value for \"%s\" in source string is out of range", n.name()).
+			WithDetail("Value must be in the range %d to %d.", math.MinInt32, math.MaxInt32)
+	case dst == nil:
+		return used, nil
+	}
+	return used, n.set(dst, int32(v))
+}
+
+// wholeRunes leaves out a character that was cut at the end.
+func wholeRunes(s string) string {
+	for s != "" && !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// scanInt reads the integer with which s begins, after spaces, and says how long
+// it is; ok is false for one that is not within 32 bits.
+func scanInt(s string) (v int64, used int, ok bool) {
 	i := 0
-	if limit > 0 && (d.s[0] == '-' || d.s[0] == '+') {
-		i = 1
+	for i < len(s) && isSpace(s[i]) {
+		i++
 	}
 	start := i
-	for i < limit && d.s[i] >= '0' && d.s[i] <= '9' {
+	if i < len(s) && (s[i] == '-' || s[i] == '+') {
 		i++
 	}
-	v, ok := atoiSmall(d.s[start:i])
-	if !ok {
-		return 0, pgerr.New(pgerr.InvalidDatetimeFormat, "invalid value \"%s\" for \"%s\"", d.s[:min(width, len(d.s))], n.pat).
-			WithDetail("Value must be an integer.")
-	}
-	if start == 1 && d.s[0] == '-' {
-		v = -v
-	}
-	d.s = d.s[i:]
-	return v, nil
-}
-
-func (d *dtScan) field(n fmtNode, adjacent bool) error {
-	var targets = map[string]struct {
-		p *int
-		w int
-	}{
-		"MM": {&d.month, 2}, "DD": {&d.day, 2}, "DDD": {&d.doy, 3}, "HH24": {&d.hour, 2}, "MI": {&d.min, 2}, "SS": {&d.sec, 2},
-		"SSSS": {&d.ssss, 5}, "SSSSS": {&d.ssss, 5}, "J": {&d.julian, 7}, "IYYY": {&d.isoYear, 4}, "IW": {&d.isoWk, 2}, "ID": {&d.isoD, 1},
-		"WW": {&d.week, 2}, "CC": {&d.century, 2},
-	}
-	if t, ok := targets[n.pat]; ok {
-		v, err := d.int(t.w, n, adjacent)
-		if err == nil {
-			*t.p = v
-		}
-		return err
-	}
-	switch n.pat {
-	case "YYYY", "YYY", "YY", "Y":
-		return d.yearField(n, adjacent)
-	case "Y,YYY":
-		i := strings.IndexByte(d.s, ',')
-		if i < 0 || len(d.s) < i+4 {
-			return pgerr.New(pgerr.InvalidDatetimeFormat, "invalid input string for \"Y,YYY\"")
-		}
-		d.year = wrapInt(d.s[:i])*1000 + wrapInt(d.s[i+1:i+4])
-		d.s, d.yearDigits = d.s[i+4:], 4
-		return nil
-	case "HH", "HH12":
-		v, err := d.int(2, n, adjacent)
-		if err == nil && (v < 1 || v > 12) {
-			return pgerr.New(pgerr.InvalidDatetimeFormat, "hour \"%d\" is invalid for the 12-hour clock", v).
-				WithHint("Use the 24-hour clock, or give an hour between 1 and 12.")
-		}
-		d.hour, d.hour12 = v, true
-		return err
-	case "MS", "US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6":
-		w := map[string]int{"MS": 3, "US": 6}[n.pat]
-		if w == 0 {
-			w = int(n.pat[2] - '0')
-		}
-		return d.fraction(w, n, adjacent)
-	case "MONTH", "MON", "DAY", "DY", "AM", "PM", "A.M.", "P.M.", "BC", "AD", "B.C.", "A.D.", "RM":
-		return d.wordField(n)
-	case "TZH", "TZM", "TZ", "OF":
-		return d.zoneField(n, adjacent)
-	case "Q", "D", "W", "IDDD":
-		_, err := d.int(1, n, adjacent)
-		return err
-	}
-	return nil
-}
-
-func (d *dtScan) yearField(n fmtNode, adjacent bool) error {
-	before := len(d.s)
-	v, err := d.int(len(n.pat), n, adjacent)
-	if err != nil {
-		return err
-	}
-	d.yearDigits = before - len(d.s)
-	if len(n.pat) < 4 && d.yearDigits < 4 { // towards the year 2020
-		switch {
-		case v < 70:
-			v += 2000
-		case v < 100:
-			v += 1900
-		case v < 520:
-			v += 2000
-		case v < 1000:
-			v += 1000
-		}
-	}
-	d.year = v
-	return nil
-}
-
-func (d *dtScan) fraction(w int, n fmtNode, adjacent bool) error {
-	before := d.s
-	v, err := d.int(w, n, adjacent)
-	if err != nil {
-		return err
-	}
-	used := len(before) - len(d.s)
-	for ; used < 6; used++ {
-		v *= 10
-	}
-	d.us = v
-	return nil
-}
-
-func (d *dtScan) wordField(n fmtNode) error {
-	i := 0
-	for i < len(d.s) && (isAlpha(d.s[i:i+1]) || d.s[i] == '.') {
+	digits := i
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
 		i++
 	}
-	w := strings.ToLower(d.s[:i])
-	word := d.s
-	if k := strings.IndexFunc(word, unicode.IsSpace); k >= 0 {
-		word = word[:k]
+	if i == digits {
+		return 0, 0, true
 	}
-	bad := pgerr.New(pgerr.InvalidDatetimeFormat, "invalid value \"%s\" for \"%s\"", word, styled(n.pat, n.style)).
-		WithDetail("The given value did not match any of the allowed values for this field.")
-	names := func(list []string, short bool) int {
-		for k, m := range list {
-			if !short && strings.HasPrefix(w, m) {
-				d.s = d.s[len(m):]
-				return k
-			}
-		}
-		for k, m := range list {
-			if strings.HasPrefix(w, m[:3]) && short {
-				d.s = d.s[3:]
-				return k
-			}
-		}
-		return -1
-	}
-	switch n.pat {
-	case "MONTH", "MON":
-		k := names(monthNames[:], n.pat == "MON")
-		if k < 0 {
-			return bad
-		}
-		d.month = k + 1
-		return nil
-	case "DAY", "DY":
-		if names(dayNames[:], n.pat == "DY") < 0 {
-			return bad
-		}
-		return nil
-	case "RM":
-		for k := len(romanMonths) - 1; k >= 0; k-- {
-			if w == strings.ToLower(romanMonths[k]) {
-				d.month, d.s = k+1, d.s[i:]
-				return nil
-			}
-		}
-		return bad
-	}
-	d.s = d.s[i:]
-	switch strings.ReplaceAll(w, ".", "") {
-	case "am":
-		d.am = true
-	case "pm":
-		d.pm = true
-	case "bc":
-		d.bc = true
-	case "ad":
-	default:
-		return bad
-	}
-	return nil
-}
-
-func (d *dtScan) zoneField(n fmtNode, adjacent bool) error {
-	switch n.pat {
-	case "TZH":
-		d.offNeg = strings.HasPrefix(d.s, "-")
-		if d.offNeg || strings.HasPrefix(d.s, "+") {
-			d.s = d.s[1:]
-		}
-		v, err := d.int(2, n, adjacent)
-		d.badOff = d.badOff || v < 0 || v > 15
-		if d.offNeg {
-			v = -v
-		}
-		d.off, d.hasOff = v*3600, true
-		return err
-	case "TZM":
-		v, err := d.int(2, n, adjacent)
-		d.badOff = d.badOff || v < 0 || v > 59
-		if d.offNeg {
-			v = -v
-		}
-		d.off, d.hasOff = d.off+v*60, true
-		return err
-	}
-	return pgerr.New(pgerr.FeatureNotSupported, "formatting field \"%s\" is only supported in to_char", n.pat).
-		WithHint("Use TZH and TZM for a numeric offset.")
-}
-
-func (d *dtScan) resolve(s string) (days int, tod int64, err error) {
-	if d.hour12 {
-		d.hour %= 12
-		if d.pm {
-			d.hour += 12
-		}
-	}
-	tod = int64(d.hour)*usPerHour + int64(d.min)*usPerMin + int64(d.sec)*usPerSec + int64(d.us)
-	if d.ssss >= 0 {
-		tod = int64(d.ssss)*usPerSec + int64(d.us)
-	}
-	if d.hour < 0 || d.hour > 23 || d.min < 0 || d.min > 59 || d.sec < 0 || d.sec > 59 || d.ssss >= 86400 {
-		return 0, 0, errDateRange(s)
-	}
-	y := d.year
-	switch {
-	case d.julian >= 0:
-		return d.julian - epochJulian, tod, nil
-	case d.isoYear != 0:
-		wk, wd := max(d.isoWk, 1), max(d.isoD, 1)
-		if wk > 53 || wd > 7 {
-			return 0, 0, errDateRange(s)
-		}
-		return isoWeekStart(d.isoYear, wk) + wd - 1, tod, nil
-	case d.century > 0 && d.yearDigits == 0:
-		y = (d.century-1)*100 + 1
-	}
-	// Without a year, y stays 0: PostgreSQL reads 1 BC then.
-	if d.bc && y > 0 {
-		y = 1 - y
-	} else if y < 0 {
-		y++
-	}
-	switch {
-	case d.doy > 0:
-		if d.doy > 366 {
-			return 0, 0, errDateRange(s)
-		}
-		return CivilToDays(y, 1, 1) + d.doy - 1, tod, nil
-	case d.week > 0:
-		return CivilToDays(y, 1, 1) + (d.week-1)*7, tod, nil
-	case d.month < 1 || d.month > 12 || d.day < 1 || d.day > daysIn(y, d.month):
-		return 0, 0, errDateRange(s)
-	}
-	return CivilToDays(y, d.month, d.day), tod, nil
+	v, err := strconv.ParseInt(s[start:i], 10, 32)
+	return v, i, err == nil
 }
