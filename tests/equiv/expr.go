@@ -93,7 +93,7 @@ var rules = map[kind][]rule{
 		form("date_part('month', @)", kDate), form("sqrt(abs(@))", kInt), form("round(@)", kFloat),
 	},
 	kText: {
-		form("@::text", kSpan), form("@::text", kRange), form("array_to_string(@, ',', '?')", kArray), form("@::text", kArray), form("encode(@, 'hex')", kBytes), form("encode(@, 'base64')", kBytes), form("@::text", kUUID), form("to_char(@, 'DD HH24:MI')", kSpan), form("int4multirange(@, @)::text", kRange, kRange), form("to_json(@)::text", kArray),
+		form("@::text", kSpan), form("@::text", kRange), form("array_to_string(@, ',', '?')", kArray), form("@::text", kArray), form("encode(@, 'hex')", kBytes), form("encode(@, 'base64')", kBytes), form("@::text", kUUID), form("to_char(@, 'DD HH24:MI')", kSpan), form("int4multirange(coalesce(@, 'empty'), coalesce(@, 'empty'))::text", kRange, kRange), form("to_json(@)::text", kArray),
 		form("(@ #>> '{z,0}')", kJSON), form("host(@)", kInet), form("@::text", kInet), form("@::text", kZoned), form("@::text", kMoney), form("@::time::text", kZoned), form("@::text", kBits), form("(@ - @)::text", kTime, kTime), form("(@ - @)::text", kDate, kTime), form("age(@, @)::text", kTime, kTime), form("to_char(@, 'FM990.00')", kNum), form("to_char(@, 'Dy DD Mon YYYY')", kDate), form("to_hex(@)", kInt), form("substring(@ from '[ab]')", kText), form("encode(convert_to(@, 'UTF8'), 'hex')", kText), form("ARRAY[@, @]::text", kInt, kInt), form("ROW(@, @)::text", kInt, kText), form("string_to_array(@, 'b')::text", kText), form("jsonb_build_object('a', @, 'b', @)::text", kNum, kDate), form("@::time::text", kTime), form("justify_hours(@ - @)::text", kTime, kTime), form("@::char(3)::text", kText), form("@::text", kNum), form("nullif(@, '')", kText), form("quote_ident(@)", kText), form("left(@, @ % 3)", kText, kInt), form("(ARRAY[@, @] || @)::text", kInt, kInt, kInt), form("to_json(@)::text", kText), form("jsonb_pretty(@)", kJSON),
 		form("(@ || @)", kText, kText), form("upper(@)", kText), form("lower(@)", kText), form("substr(@, 1, 2)", kText), form("replace(@, 'a', 'zz')", kText),
 		form("trim(@)", kText), form("@::text", kInt), form("@::text", kBool), form("@::text", kDate), form("left(@, 1)", kText), form("right(@, -1)", kText),
@@ -151,7 +151,7 @@ var rules = map[kind][]rule{
 	},
 	kRange: {
 		form("int4range(least(@ % 9, @), greatest(@, 8))", kInt, kInt, kInt), form("(@ * @)", kRange, kRange), form("range_merge(@, @)", kRange, kRange), form("int4range(@ % 9, NULL)", kInt),
-		form("int4range(NULL, @ % 9, '(]')", kInt), form("range_merge(int4multirange(@, @) - int4multirange(@))", kRange, kRange, kRange),
+		form("int4range(NULL, @ % 9, '(]')", kInt), form("range_merge(int4multirange(coalesce(@, 'empty'), coalesce(@, 'empty')) - int4multirange(@))", kRange, kRange, kRange),
 	},
 	kArray: {
 		form("ARRAY[@, @]", kInt, kInt), form("(@ || @)", kArray, kInt), form("(@ || @)", kArray, kArray), form("array_remove(@, @)", kArray, kInt), form("array_replace(@, @, 9)", kArray, kInt), form("(@)[2:3]", kArray),
