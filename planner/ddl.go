@@ -368,7 +368,7 @@ func (r *relationBinder) include(in sql.Include) error {
 
 // expr binds an expression over the columns to check it.
 func (r *relationBinder) expr(e sql.Expr, clause string, want types.T) (expr.Expr, error) {
-	t := &catalog.Table{Head: catalog.Head{Name: r.name}, Columns: r.columns}
+	t := &catalog.Table{Head: catalog.Head{Name: r.name, Schema: r.schema}, Columns: r.columns}
 	sc := &scope{items: []*rangeItem{tableItem(t, r.name, 0)}}
 	x, err := r.b.expr(&exprContext{sc: sc, clause: clause, noSub: strings.ToLower(strings.TrimSuffix(clause, "s"))}, e)
 	if err != nil {

@@ -163,9 +163,13 @@ func tableItem(t *catalog.Table, name string, offset int) *rangeItem {
 	return it
 }
 
-// relationItem names the columns of a relation whose row starts at offset.
+// relationItem names the columns of a relation whose row starts at offset. Under its
+// own name they can be qualified with its schema, too.
 func relationItem(rel catalog.Relation, name string, offset int) *rangeItem {
 	it := &rangeItem{name: name, relVisible: true, colVisible: true, rel: rel}
+	if h := rel.Header(); name == h.Name {
+		it.schema = h.Schema
+	}
 	for i, c := range rel.Cols() {
 		it.cols = append(it.cols, scopeCol{name: c.Name, typ: c.Type, index: offset + i, origin: originOf(rel, i)})
 	}

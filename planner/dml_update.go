@@ -56,6 +56,7 @@ func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error
 	}
 	// RETURNING sees the new row under the table's name.
 	item := guarded(to.item(sc.items[0].name, width), need)
+	item.schema = sc.items[0].schema
 	rsc := &scope{items: append([]*rangeItem{item}, sc.items[1:]...), ctes: sc.ctes}
 	return b.dmlFinish(m, n, rsc, s.Returning, len(s.From) > 0, append(all(len(t.Columns)), span(width, len(t.Columns))...))
 }

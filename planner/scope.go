@@ -2,7 +2,6 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
@@ -336,11 +335,10 @@ func closestColumn(sc *scope, table, name string) string {
 
 // noTable is the error for a qualifier that names no item of FROM.
 func (b *binder) noTable(sc *scope, qual []string, at sql.Node) error {
-	name := strings.Join(qual, ".")
 	last := qual[len(qual)-1]
 	for s := sc; s != nil; s = s.outside() {
 		for _, it := range slices.Concat(s.hidden, s.items) {
-			if it.name == last && !it.relVisible || slices.Contains(s.hidden, it) && it.name == last {
+			if it.name == last && (!it.relVisible || len(qual) > 1 || slices.Contains(s.hidden, it)) {
 				return pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry for table \"%s\"", last).
 					WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", last).At(b.at(at))
 			}
@@ -350,7 +348,7 @@ func (b *binder) noTable(sc *scope, qual []string, at sql.Node) error {
 			}
 		}
 	}
-	return pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", name).At(b.at(at))
+	return pgerr.New(pgerr.UndefinedTable, "missing FROM-clause entry for table \"%s\"", last).At(b.at(at))
 }
 
 // columnRef binds a column reference, or a whole-row reference.
