@@ -43,6 +43,9 @@ type BuildCtx struct {
 	// Batch marks a one-off query: no input takes rows away, there is a single
 	// Seal and no state is saved.
 	Batch bool
+	// oneOff marks operators of a one-off query that run as in a stream, within a
+	// recursion.
+	oneOff bool
 	// RunSub runs a plan whose outer references have been replaced by constants,
 	// for Apply. It returns ErrDone if emit did.
 	RunSub func(n plan.Node, emit Emit) error

@@ -40,7 +40,7 @@ func (t *Tree) newLoop(n *treeNode, p *plan.Recursive) *loop {
 	l.simple = t.ctx.Batch && l.outer == nil && simpleStep(p.Step, p.ID)
 	if t.ctx.Batch && !l.simple {
 		c := *t.ctx
-		c.Batch = false
+		c.Batch, c.oneOff = false, true
 		l.ctx = &c
 	}
 	return l

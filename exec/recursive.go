@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"errors"
+
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/types"
@@ -46,8 +48,13 @@ func (r *rowsToCome) reset() {
 
 func (r *rowsToCome) bytes() int { return r.mem.held + 32*cap(r.rows) }
 
+// errEnough ends the iterations of a one-off query whose rows nobody needs any more.
+// It is not ErrDone, by which a part of the step says that of its input alone.
+var errEnough = errors.New("exec: no more rows of a recursion needed")
+
 // recursiveQuery runs the iterations of a one-off query one after the other, and
-// emits each before the next begins, so that a LIMIT above can end it.
+// emits each row when it comes, so that a LIMIT above can end them, also amid an
+// iteration that does not end by itself, as with another recursion in the step.
 type recursiveQuery struct {
 	*opBase
 	loop   *loop
@@ -62,6 +69,8 @@ type recursiveQuery struct {
 	cur  rowsToCome
 	next rowsToCome
 	out  *loopOutput
+	// enough: the output has been refused.
+	enough bool
 }
 
 func newRecursiveQuery(p *plan.Recursive, b *opBase) *recursiveQuery {
@@ -78,7 +87,15 @@ func newRecursiveQuery(p *plan.Recursive, b *opBase) *recursiveQuery {
 
 func (r *recursiveQuery) drive(l *loop) { r.loop = l }
 
-func (r *recursiveQuery) Push(_ int, c *vec.Chunk, _ Emit) error {
+// atOnce reports whether a row can be emitted before its iteration is complete: a
+// later one does not take its place.
+func (r *recursiveQuery) atOnce() bool { return r.seen == nil || r.safe }
+
+func (r *recursiveQuery) Push(_ int, c *vec.Chunk, emit Emit) error {
+	if r.enough {
+		return ErrDone
+	}
+	from := len(r.next.rows)
 	r.format.encode(&r.batch, c)
 	if r.seen != nil {
 		r.keys.prepare(c)
@@ -97,7 +114,23 @@ func (r *recursiveQuery) Push(_ int, c *vec.Chunk, _ Emit) error {
 	if r.seen != nil {
 		held += r.seen.bytes()
 	}
-	return r.overBudget(held)
+	if err := r.overBudget(held); err != nil || !r.atOnce() {
+		return err
+	}
+	return r.emitted(r.out.send(r.out.out, r.next.rows[from:], r.next.ws[from:], emit))
+}
+
+// emitted passes on what the output said. Amid an iteration it has to get past the
+// operators of the step.
+func (r *recursiveQuery) emitted(err error) error {
+	if err != ErrDone {
+		return err
+	}
+	r.enough = true
+	if r.iter > 0 {
+		return errEnough
+	}
+	return ErrDone
 }
 
 // addNew adds row i unless an earlier iteration had it. Of the rows of one
@@ -122,7 +155,15 @@ func (r *recursiveQuery) addNew(i int) {
 
 // Seal runs the recursion.
 func (r *recursiveQuery) Seal(e types.Epoch, emit Emit) error {
-	for len(r.next.rows) > 0 {
+	err := r.iterate(e, emit)
+	if r.enough {
+		return ErrDone
+	}
+	return err
+}
+
+func (r *recursiveQuery) iterate(e types.Epoch, emit Emit) error {
+	for len(r.next.rows) > 0 && !r.enough {
 		r.cur, r.next = r.next, r.cur
 		r.next.reset()
 		iter := int64(r.iter)
@@ -132,8 +173,10 @@ func (r *recursiveQuery) Seal(e types.Epoch, emit Emit) error {
 				return err
 			}
 		}
-		if err := r.out.send(r.out.out, r.cur.rows, r.cur.ws, emit); err != nil {
-			return err
+		if !r.atOnce() {
+			if err := r.emitted(r.out.send(r.out.out, r.cur.rows, r.cur.ws, emit)); err != nil {
+				return err
+			}
 		}
 		if err := r.out.feed(r.loop, r.cur.rows, r.cur.ws, iter); err != nil {
 			return err

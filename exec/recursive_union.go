@@ -186,6 +186,11 @@ func (r *recursiveUnion) Seal(e types.Epoch, emit Emit) error {
 		if err := limits.check(r.opBase, r.delta, iter); err != nil {
 			return err
 		}
+		if r.ctx.oneOff { // a LIMIT above may end an endless recursion
+			if err := r.out.send(r.out.out, r.delta, r.ws, emit); err != nil {
+				return err
+			}
+		}
 		if err := r.out.feed(r.loop, r.delta, r.ws, int64(iter)); err != nil {
 			return err
 		}
@@ -260,7 +265,7 @@ func (r *recursiveUnion) settle(emit Emit) error {
 		}
 		le.PutUint32(p[recExamined:], 0)
 		p[recTouched] = 0
-		if old != nil && new != nil && string(old) == string(new) {
+		if r.ctx.oneOff || old != nil && new != nil && string(old) == string(new) {
 			continue
 		}
 		if old != nil {
