@@ -63,33 +63,51 @@ func jsonAccess() []*Func {
 			if text {
 				ret, op, path = tText, "->>", "#>>"
 			}
-			out = append(out,
-				safe(fn(op, ts(t, tText), ret, func(r *row) error {
-					if len(r.b(0)) == 0 || firstByte(r.b(0)) != '{' {
-						return r.null()
-					}
-					v, ok := types.JSONField(r.b(0), r.s(1))
-					return r.putJSON(v, ok, text)
-				})),
-				safe(fn(op, ts(t, tI4), ret, func(r *row) error {
-					if c, i := firstByte(r.b(0)), r.i4(1); c != '[' {
-						// A scalar jsonb counts as an array of it.
-						return r.putJSON(r.b(0), t.ID == types.JSONB && c != '{' && (i == 0 || i == -1), text)
-					}
-					v, ok := types.JSONIndex(r.b(0), r.i4(1))
-					return r.putJSON(v, ok, text)
-				})),
-				safe(fn(path, ts(t, tTextArray), ret, func(r *row) error {
-					keys, hasNull := textElems(r.b(1))
-					if hasNull {
-						return r.null()
-					}
-					v, ok := types.JSONFollow(r.b(0), keys)
-					return r.putJSON(v, ok, text)
-				})))
+			add := func(op string, by types.T, f func(*row) error) {
+				g := fn(op, ts(t, by), ret, withChars(t, 0, f))
+				g.MayFail = t.ID == types.JSON
+				out = append(out, g)
+			}
+			add(op, tText, func(r *row) error {
+				if len(r.b(0)) == 0 || firstByte(r.b(0)) != '{' {
+					return r.null()
+				}
+				v, ok := types.JSONField(r.b(0), r.s(1))
+				return r.putJSON(v, ok, text)
+			})
+			add(op, tI4, func(r *row) error {
+				if c, i := firstByte(r.b(0)), r.i4(1); c != '[' {
+					// A scalar jsonb counts as an array of it.
+					return r.putJSON(r.b(0), t.ID == types.JSONB && c != '{' && (i == 0 || i == -1), text)
+				}
+				v, ok := types.JSONIndex(r.b(0), r.i4(1))
+				return r.putJSON(v, ok, text)
+			})
+			add(path, tTextArray, func(r *row) error {
+				keys, hasNull := textElems(r.b(1))
+				if hasNull {
+					return r.null()
+				}
+				v, ok := types.JSONFollow(r.b(0), keys)
+				return r.putJSON(v, ok, text)
+			})
 		}
 	}
 	return out
+}
+
+// withChars is f where argument at, of type t, may have escapes only that mean
+// characters: jsonb has no others, and json may not be taken apart with them.
+func withChars(t types.T, at int, f func(*row) error) func(*row) error {
+	if t.ID != types.JSON {
+		return f
+	}
+	return func(r *row) error {
+		if err := jsonChars(t, r.args[at], r.i); err != nil {
+			return err
+		}
+		return f(r)
+	}
 }
 
 func firstByte(b []byte) byte {
@@ -180,6 +198,9 @@ func jsonFuncs() []*Func {
 	})
 	both("json_strip_nulls", one, tJSON, func(r *row, t types.T) error {
 		if t.ID == types.JSON {
+			if err := types.CheckJSONChars(r.b(0)); err != nil {
+				return err
+			}
 			return r.putB(stripNulls(nil, r.b(0)))
 		}
 		return r.putB(types.AppendJSONBStripNulls(nil, r.b(0)))
@@ -189,13 +210,15 @@ func jsonFuncs() []*Func {
 		if text {
 			name, ret = "json_extract_path_text", tText
 		}
-		both(name, func(t types.T) []types.T { return ts(t, tText) }, ret, func(r *row, _ types.T) error {
-			var keys []string
-			for k := 1; k < len(r.args); k++ {
-				keys = append(keys, r.s(k))
-			}
-			v, ok := types.JSONFollow(r.b(0), keys)
-			return r.putJSON(v, ok, text)
+		both(name, func(t types.T) []types.T { return ts(t, tText) }, ret, func(r *row, t types.T) error {
+			return withChars(t, 0, func(r *row) error {
+				var keys []string
+				for k := 1; k < len(r.args); k++ {
+					keys = append(keys, r.s(k))
+				}
+				v, ok := types.JSONFollow(r.b(0), keys)
+				return r.putJSON(v, ok, text)
+			})(r)
 		})
 		out[len(out)-1].Variadic, out[len(out)-2].Variadic = true, true
 	}

@@ -44,6 +44,9 @@ func populateFuncs() []*Func {
 				}
 				return r.putB(r.b(0))
 			}
+			if err := jsonChars(t, r.args[1], r.i); err != nil {
+				return err
+			}
 			var base []byte
 			if !r.isNull(0) {
 				base = r.b(0)
@@ -70,6 +73,9 @@ func populateFuncs() []*Func {
 				}
 				if args[1].IsNull(i) {
 					return nil
+				}
+				if err := jsonChars(t, args[1], i); err != nil {
+					return err
 				}
 				return populateSet(c, name+"set", dst, args, i)
 			}}
@@ -184,6 +190,9 @@ func WithColumns(f *Func, names []string, cols []types.T) *Func {
 	g.Cols = func([]types.T) ([]string, []types.T) { return names, cols }
 	many := strings.HasSuffix(f.Name, "set")
 	g.EvalSet = func(c *Ctx, dst []vec.Vector, args []vec.Vector, i int) error {
+		if err := jsonChars(f.Args[0], args[0], i); err != nil {
+			return err
+		}
 		b := args[0].(*vec.Bytes).At(i)
 		if !many {
 			if firstByte(b) != '{' {

@@ -237,15 +237,28 @@ func jsonSets() []*Func {
 			if text {
 				suffix, ret = "_text", tText
 			}
-			elems := set(pre+"_array_elements"+suffix, ts(t), ret, func(r *row, dst vec.Vector) error { return jsonElements(r, dst, pre+"_array_elements"+suffix, text) })
+			elems := set(pre+"_array_elements"+suffix, ts(t), ret, func(r *row, dst vec.Vector) error {
+				if text {
+					if err := jsonChars(t, r.args[0], r.i); err != nil {
+						return err
+					}
+				}
+				return jsonElements(r, dst, pre+"_array_elements"+suffix, text)
+			})
 			elems.Cols = func([]types.T) ([]string, []types.T) { return []string{"value"}, ts(ret) }
 			each := record(&Func{Name: pre + "_each" + suffix, Args: ts(t), Set: true, MayFail: true}, []string{"key", "value"}, tText, ret)
 			each.EvalSet = func(_ *Ctx, dst, args []vec.Vector, i int) error {
+				if err := jsonChars(t, args[0], i); err != nil {
+					return err
+				}
 				return jsonEach(dst, args, i, pre+"_each"+suffix, text)
 			}
 			out = append(out, elems, each)
 		}
 		out = append(out, set(pre+"_object_keys", ts(t), tText, func(r *row, dst vec.Vector) error {
+			if err := jsonChars(t, r.args[0], r.i); err != nil {
+				return err
+			}
 			if firstByte(r.b(0)) != '{' {
 				return pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", pre+"_object_keys", jsonShape(r.b(0), "an array"))
 			}
@@ -257,6 +270,14 @@ func jsonSets() []*Func {
 		}))
 	}
 	return out
+}
+
+// jsonChars is the check of withChars for row i of v, of type t.
+func jsonChars(t types.T, v vec.Vector, i int) error {
+	if t.ID != types.JSON || v.IsNull(i) {
+		return nil
+	}
+	return types.CheckJSONChars(v.(*vec.Bytes).At(i))
 }
 
 func jsonShape(b []byte, other string) string {

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"bytes"
 	"fmt"
 	"sort"
 	"strings"
@@ -13,12 +14,14 @@ import (
 // maxJSONDepth bounds nesting, so that hostile input cannot exhaust the stack.
 const maxJSONDepth = 6400
 
-// jsonParser reads JSON text; when out is wanted it writes canonical jsonb.
+// jsonParser reads JSON text; with canon it writes canonical jsonb. Unicode escapes
+// are what they are in json text, and have to mean characters only with chars.
 type jsonParser struct {
 	s      string
 	i      int
 	depth  int
 	canon  bool
+	chars  bool
 	out    []byte
 	keyBuf []byte
 }
@@ -32,7 +35,7 @@ func ValidateJSON(s string) error {
 // ParseJSONB reads JSON text and returns the canonical text of the jsonb value:
 // keys by length and then bytes, the last of duplicates, numbers as numerics.
 func ParseJSONB(s string) (string, error) {
-	p := jsonParser{s: s, canon: true, out: make([]byte, 0, len(s)+len(s)/8)}
+	p := jsonParser{s: s, canon: true, chars: true, out: make([]byte, 0, len(s)+len(s)/8)}
 	if err := p.document(); err != nil {
 		return "", err
 	}
@@ -41,9 +44,19 @@ func ParseJSONB(s string) (string, error) {
 
 // AppendJSONB is ParseJSONB into a buffer.
 func AppendJSONB(dst []byte, s string) ([]byte, error) {
-	p := jsonParser{s: s, canon: true, out: dst}
+	p := jsonParser{s: s, canon: true, chars: true, out: dst}
 	err := p.document()
 	return p.out, err
+}
+
+// CheckJSONChars returns an error if a Unicode escape in valid JSON text means no
+// character of text. What takes json text apart demands that of all of it.
+func CheckJSONChars(b []byte) error {
+	if !bytes.Contains(b, []byte(`\u`)) {
+		return nil
+	}
+	p := jsonParser{s: string(b), chars: true}
+	return p.document()
 }
 
 func (p *jsonParser) document() error {
@@ -132,7 +145,7 @@ func (p *jsonParser) unexpected(want string) error {
 	end := start + len(token) - 2
 	switch c := p.s[start]; {
 	case c == '"' || c == '-' || c >= '0' && c <= '9':
-		q := jsonParser{s: p.s, i: start}
+		q := jsonParser{s: p.s, i: start, chars: p.chars}
 		read := q.number
 		if c == '"' {
 			read = func() error { _, err := q.str(); return err }
@@ -322,9 +335,9 @@ func (p *jsonParser) unicode(start int) (rune, error) {
 	const lowMissing = "Unicode low surrogate must follow a high surrogate."
 	r, err := p.hex4(start)
 	switch {
-	case err != nil:
-		return 0, err
-	case r == 0 && p.canon:
+	case err != nil || !p.chars:
+		return r, err
+	case r == 0:
 		return 0, p.at(p.i, pgerr.New(pgerr.UntranslatableCharacter, "unsupported Unicode escape sequence").
 			WithDetail("\\u0000 cannot be converted to text."))
 	case r >= 0xdc00 && r < 0xe000:

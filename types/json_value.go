@@ -85,7 +85,7 @@ func JSONUnquote(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1]
 	}
-	p := jsonParser{s: string(raw)}
+	p := jsonParser{s: string(raw), chars: true}
 	s, err := p.str()
 	if err != nil {
 		return raw[1 : len(raw)-1]
