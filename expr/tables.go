@@ -17,7 +17,7 @@ var tables = sync.OnceValue(func() *registry {
 			r.ops[f.Name] = append(r.ops[f.Name], f)
 		}
 	}
-	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), jsonRecordFuncs(), systemFuncs(), enumFuncs(), rangeFuncs(), operatorFuncs(r.ops), sendFuncs(), pathFuncs(), inetFuncs(), macaddrFuncs(), bitFuncs(), timetzFuncs(), moneyFuncs()} {
+	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), jsonRecordFuncs(), systemFuncs(), enumFuncs(), rangeFuncs(), operatorFuncs(r.ops), sendFuncs(), pathFuncs(), inetFuncs(), macaddrFuncs(), bitFuncs(), timetzFuncs(), moneyFuncs(), hashFuncs()} {
 		for _, f := range family {
 			r.funcs[f.Name] = append(r.funcs[f.Name], f)
 		}
