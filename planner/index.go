@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
@@ -153,7 +154,7 @@ func (p *Planner) BindCreateIndex(s *sql.CreateIndex) (*catalog.Index, error) {
 		}
 	}
 	if v, ok := rel.(*catalog.MatView); ok && ix.Unique && !v.Distinct(ix.Columns()) {
-		return nil, b.unsupported(s, "a unique index on columns by which the query of a materialized view may give several rows", "Create an index that is not unique.")
+		return nil, b.unsupported(s, "a unique index on columns by which the query of a materialized view may give several rows", keyHint(v))
 	}
 	if ix.Options, err = SetStorage(IndexStorage, nil, s.Options); err != nil {
 		return nil, err
@@ -259,4 +260,16 @@ func orderable(t types.T) *pgerr.Error {
 			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
 	}
 	return nil
+}
+
+// keyHint says which columns a unique index of a view can be on.
+func keyHint(v *catalog.MatView) string {
+	if v.Key == nil {
+		return "Create an index that is not unique."
+	}
+	names := make([]string, len(v.Key))
+	for i, k := range v.Key {
+		names[i] = v.Columns[k].Name
+	}
+	return "The key of the view is (" + strings.Join(names, ", ") + "): an index with these columns can be unique."
 }

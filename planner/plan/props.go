@@ -128,44 +128,6 @@ func (n *Aggregate) Props() Props {
 	return Props{p.AppendOnly && len(n.Aggs) == 0, normalise(keys)}
 }
 
-// groupKeys are the group columns; where the input has a column twice, either
-// copy serves.
-func groupKeys(n *Aggregate) [][]int {
-	type origin struct {
-		n   Node
-		col int
-	}
-	source := func(col int) origin {
-		in := n.Input
-		for {
-			switch x := in.(type) {
-			case *Filter:
-				in = x.Input
-				continue
-			case *Project:
-				if c, ok := x.Exprs[col].(*expr.Col); ok {
-					in, col = x.Input, c.Index
-					continue
-				}
-			}
-			return origin{in, col}
-		}
-	}
-	first, last := map[origin]int{}, map[origin]int{}
-	for i, g := range n.Group {
-		s := source(g)
-		if _, dup := first[s]; !dup {
-			first[s] = i
-		}
-		last[s] = i
-	}
-	var a, b []int
-	for s := range first {
-		a, b = append(a, first[s]), append(b, last[s])
-	}
-	return [][]int{a, b}
-}
-
 // Props: the same row may come from two inputs.
 func (n *Union) Props() Props {
 	ao := true

@@ -21,6 +21,8 @@ func col(i int) expr.Expr { return &expr.Col{Index: i, Typ: types.TInt4} }
 
 func TestProps(t *testing.T) {
 	keyed := scan(3, []int{0})
+	view := scan(3, []int{0})
+	view.Kind = RelView
 	eq, err := expr.ResolveOp("=", types.TInt4, types.TInt4)
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +44,11 @@ func TestProps(t *testing.T) {
 		{"full join", &Join{Kind: Full, Left: keyed, Right: keyed, LeftKeys: []int{0}, RightKeys: []int{0}}, "false []"},
 		{"anti join", &Join{Kind: Anti, Left: keyed, Right: keyed, LeftKeys: []int{0}, RightKeys: []int{0}}, "false [[0]]"},
 		{"group", &Aggregate{Input: scan(3), Group: []int{2, 1}, Out: two}, "true [[0 1]]"},
+		{"group with the rest of a keyed row", &Aggregate{Input: keyed, Group: []int{2, 0, 1}, Out: keyed.Out}, "true [[1]]"},
+		{"group of a table joined", &Aggregate{Input: &Join{Kind: Inner, Left: scan(2, []int{0}), Right: keyed, LeftKeys: []int{1}, RightKeys: []int{0}}, Group: []int{3, 2}, Out: two}, "true [[1]]"},
+		{"group of a table that may be missing", &Aggregate{Input: &Join{Kind: Left, Left: scan(2), Right: keyed, LeftKeys: []int{1}, RightKeys: []int{0}}, Group: []int{3, 2}, Out: two}, "false [[1]]"},
+		{"group of a view that may be missing", &Aggregate{Input: &Join{Kind: Left, Left: scan(2), Right: view, LeftKeys: []int{1}, RightKeys: []int{0}}, Group: []int{3, 2}, Out: two}, "false [[0 1]]"},
+		{"group of one of two", &Aggregate{Input: &Join{Kind: Inner, Left: keyed, Right: keyed, LeftKeys: []int{1}, RightKeys: []int{1}}, Group: []int{0, 4}, Out: two}, "true [[0 1]]"},
 		{"global", &Aggregate{Input: scan(3), Scalar: true}, "false [[]]"},
 		{"union", &Union{[]Node{keyed, keyed}, keyed.Out}, "true []"},
 		{"top 1", &TopN{Input: scan(3), Partition: []int{1}, Limit: 1}, "false [[1]]"},
