@@ -190,7 +190,13 @@ func (s *Session) stageTableAs(ctx context.Context, q *planner.Query, t *catalog
 	if st.NoData {
 		return nil
 	}
+	if err := s.mayLock(q.Locks); err != nil {
+		return err
+	}
 	rows, err := r.collect(q.Root)
+	if err == nil {
+		err = r.keepLocks()
+	}
 	if err != nil {
 		return err
 	}

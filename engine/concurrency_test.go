@@ -397,10 +397,28 @@ func TestForUpdateConflicts(t *testing.T) {
 	a.exec("CREATE TABLE log (x int)")
 	a.exec("INSERT INTO k VALUES (1, 1), (2, 2)")
 	a.exec("INSERT INTO bag VALUES (1), (2)")
+	a.exec("CREATE VIEW kv AS SELECT id, n FROM k WHERE id < 10")
+	a.exec("CREATE VIEW kb AS SELECT kv.id, bag.n FROM kv JOIN bag ON bag.n = kv.id")
+	first, second := "UPDATE k SET n = n + 1 WHERE id = 1", "UPDATE k SET n = n + 1 WHERE id = 2"
 	for _, x := range []struct {
 		read, change string
 		conflict     bool
 	}{
+		{"SELECT id FROM kv WHERE id = 1 FOR UPDATE", first, true},
+		{"SELECT id FROM kv WHERE id = 1 FOR UPDATE", second, false},
+		{"SELECT id FROM kb WHERE n = 2 FOR NO KEY UPDATE", second, true},
+		{"SELECT id FROM kb WHERE n = 2 FOR NO KEY UPDATE", first, false},
+		{"SELECT id FROM kb WHERE n = 2 FOR UPDATE", "UPDATE bag SET n = 2 + 0 * n WHERE n = 2", false}, // the row is what it was
+		{"SELECT count(*) FROM (SELECT id FROM k ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) s", first, true},
+		{"SELECT count(*) FROM (SELECT id FROM k ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) s", second, false},
+		{"WITH w AS (SELECT id FROM k WHERE id = 2 FOR SHARE) SELECT count(*) FROM w", second, true},
+		{"SELECT 1 WHERE EXISTS (SELECT FROM k WHERE id = 1 FOR UPDATE)", first, true},
+		{"SELECT (SELECT k.n FROM k WHERE k.id = bag.n FOR UPDATE) FROM bag WHERE n = 1", first, true},
+		{"SELECT s.id FROM (SELECT id FROM k) s, bag WHERE s.id = bag.n AND s.id = 2 FOR UPDATE OF s", second, true},
+		{"SELECT s.id FROM (SELECT id FROM k) s, bag WHERE s.id = bag.n AND s.id = 2 FOR UPDATE OF bag", second, false},
+		{"SELECT * FROM (k JOIN bag ON bag.n = k.id) j WHERE j.id = 1 FOR UPDATE", first, true},
+		{"INSERT INTO log SELECT id FROM k WHERE id = 1 FOR UPDATE RETURNING x", first, true},
+		{"UPDATE log SET x = 1 WHERE x IN (SELECT id FROM k WHERE id = 1 FOR UPDATE) RETURNING x", first, true},
 		{"SELECT * FROM k WHERE id = 1 FOR UPDATE", "UPDATE k SET n = n + 1 WHERE id = 1", true},
 		{"SELECT * FROM k WHERE id = 1 FOR UPDATE", "UPDATE k SET n = n + 1 WHERE id = 2", false},
 		{"SELECT * FROM k WHERE id = 1", "UPDATE k SET n = n + 1 WHERE id = 1", false},
@@ -417,7 +435,7 @@ func TestForUpdateConflicts(t *testing.T) {
 			t.Errorf("%s, then %s: %v", x.read, x.change, err)
 		}
 	}
-	if got := b.query("SELECT count(*) FROM log"); got[0] != "3" {
+	if got := b.query("SELECT count(*) FROM log"); got[0] != "8" {
 		t.Errorf("%s transactions committed", got[0])
 	}
 }

@@ -181,6 +181,9 @@ func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64,
 		_, err = r.givenRows(w.with[i].Given)
 	}
 	if err == nil {
+		err = r.keepLocks()
+	}
+	if err == nil {
 		err = r.settleKeys()
 	}
 	return ret, n, err

@@ -24,7 +24,6 @@ type prepared struct {
 	cat   *catalog.Snapshot
 	query *planner.Query
 	dml   *planner.Mutation
-	locks []planner.RowLock // of a query FOR UPDATE
 	// taken are the constants of the text, of types takenAs, if dml is the plan of its
 	// template; nil: it is the text's own.
 	taken   []types.Datum
@@ -121,11 +120,11 @@ func (p *prepared) analyse(ctx context.Context) error {
 	switch st := p.st.Stmt.(type) {
 	case *sql.Select:
 		pl := s.planner(p.st, p.params)
-		q, locks, err := planQuery(pl, st)
+		q, err := pl.PlanQuery(st)
 		if err != nil {
 			return err
 		}
-		p.locks, p.needs, p.allowedBy = locks, pl.Needs, nil
+		p.needs, p.allowedBy = pl.Needs, nil
 		p.point, p.spare, p.runs = nil, nil, 0
 		p.query, p.params, p.cols = q, q.ParamTypes, resultColumns(q.Columns)
 		return nil
@@ -149,15 +148,6 @@ func (p *prepared) analyse(ctx context.Context) error {
 		return pgerr.New(pgerr.UndefinedParameter, "there is no parameter $1")
 	}
 	return s.command(ctx, p)
-}
-
-// planQuery plans a query, with what it locks.
-func planQuery(pl *planner.Planner, q *sql.Select) (*planner.Query, []planner.RowLock, error) {
-	if len(q.Locks) > 0 {
-		return pl.PlanLocking(q)
-	}
-	p, err := pl.PlanQuery(q)
-	return p, nil, err
 }
 
 func takesParams(st sql.Stmt) bool {
@@ -342,7 +332,7 @@ func (o *portal) tryStart(ctx context.Context) error {
 		res, _, err := p.s.runWriting(ctx, p.writing(ctx), o.args)
 		o.rows, o.tag = once(res), p.queryTag
 		return err
-	case p.locks != nil:
+	case p.query != nil && p.query.Locks != "":
 		return p.lockRows(ctx, o)
 	case p.query != nil:
 		if p.runs++; p.runs == 2 {

@@ -38,6 +38,8 @@ type run struct {
 	// events are changes that foreign keys are still to be held against, keys the
 	// checkers of these.
 	events []keyEvent
+	// locked are the rows that the statement has locked, by table.
+	locked map[uint32]*lockedRows
 	keys   map[uint32]*stage.ForeignKey
 }
 
@@ -48,6 +50,9 @@ func (s *Session) newRun(ctx context.Context) *run {
 	r := &run{s: s, ctx: ctx}
 	r.open()
 	s.expr.Advisory = advisoryUse{s, ctx}
+	if s.expr.LockRows = nil; !s.tx.alone {
+		s.expr.LockRows = r.lock
+	}
 	s.expr.Sleep = func(d time.Duration) error {
 		select {
 		case <-time.After(d):

@@ -107,6 +107,9 @@ type Session struct {
 	Channels func() []string
 	// Advisory takes and frees advisory locks; nil where there is no session.
 	Advisory AdvisoryLocks
+	// LockRows takes rows of a table that the query locks, as the columns of n rows; nil
+	// where no transaction goes on.
+	LockRows func(table uint32, cols []vec.Vector, n int) error
 	// Sleep waits, or ends early with the error of a cancelled statement; nil
 	// where nothing may wait.
 	Sleep func(time.Duration) error

@@ -115,7 +115,11 @@ func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, 
 	if !te.Lateral {
 		outer = blind(outer)
 	}
-	r, err := b.boundQuery(te.Query, outer, queryMode{order: true})
+	mode := queryMode{order: true}
+	if k := b.locked[te]; k != nil {
+		mode.lock = k.strength
+	}
+	r, err := b.boundQuery(te.Query, outer, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +129,7 @@ func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, 
 		return nil, err
 	}
 	it.order = r.order
-	return &fromPart{node: n, items: []*rangeItem{it}}, nil
+	return &fromPart{node: n, items: append([]*rangeItem{it}, lockedItems(r.locks, n)...)}, nil
 }
 
 // alias names the columns of a part.
@@ -195,6 +199,9 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	guarded(it, need)
 	b.originate(it, h.OID)
 	if src, ok := rel.(*catalog.Source); ok {
+		if k := b.locked[te]; k != nil {
+			return nil, b.lockKind(rel, te, k)
+		}
 		in, err := b.sourceNode(src, n)
 		if err != nil {
 			return nil, err
@@ -204,10 +211,19 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	if n.Kind == plan.RelVirtual {
 		return &fromPart{node: withTableOID(n, it), items: []*rangeItem{it}}, nil
 	}
-	if t, ok := rel.(*catalog.Table); ok && t.PrimaryKey != nil {
+	t, ok := rel.(*catalog.Table)
+	if ok && t.PrimaryKey != nil {
 		it.key = t.PrimaryKey.Columns
 	}
-	return &fromPart{node: n, items: []*rangeItem{it}}, nil
+	items := []*rangeItem{it}
+	if k := b.locked[te]; k != nil {
+		if !ok {
+			return nil, b.lockKind(rel, te, k)
+		}
+		b.need(t.OID, catalog.Update)
+		items = append(items, lockedItems([]lockedRow{{t, 0}}, n)...)
+	}
+	return &fromPart{node: n, items: items}, nil
 }
 
 // withTableOID adds the system column that psql asks catalog tables for.
@@ -305,10 +321,19 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 	}
 	text, path, params, as := b.text, b.path, b.params, b.asRole
 	b.text, b.path, b.params, b.asRole = "", v.SearchPath, &paramSet{pos: map[int]int{}}, b.roleIn(v)
-	n, cols, err := b.query(q, nil, queryMode{})
+	mode := queryMode{}
+	if k := b.locked[te]; k != nil {
+		mode.lock, mode.view = k.strength, true
+		need.Privs |= catalog.Update
+	}
+	r, err := b.boundQuery(q, nil, mode)
 	b.text, b.path, b.params, b.asRole = text, path, params, as
 	if err != nil {
 		return nil, pgerr.From(err)
+	}
+	n, cols := r.node, r.cols
+	if len(r.locks) == 0 {
+		n = narrowTo(n, len(cols))
 	}
 	if len(cols) < len(v.Columns) {
 		return nil, b.errAt(te, pgerr.Internal, "view \"%s\" no longer has the columns it was created with", v.Name)
@@ -333,7 +358,8 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 	it.rel = v
 	guarded(it, need)
 	b.originate(it, v.OID)
-	return &fromPart{node: &plan.Project{Input: n, Exprs: es, Out: out}, items: []*rangeItem{it}}, nil
+	p := &plan.Project{Input: n, Exprs: es, Out: out}
+	return &fromPart{node: p, items: append([]*rangeItem{it}, passLocked(p, r.locks)...)}, nil
 }
 
 // ParseQuery reads a stored query text.

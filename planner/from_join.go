@@ -286,7 +286,7 @@ func (b *binder) aliasJoin(p *fromPart, te *sql.JoinTable) (*fromPart, error) {
 			it.cols = append(it.cols, old.cols...)
 		}
 	}
-	p.items = []*rangeItem{it}
+	p.items = append([]*rangeItem{it}, locksAmong(p.items)...)
 	return p, b.renameColumns(it, te.Alias, te)
 }
 
@@ -382,7 +382,7 @@ func (b *binder) usingJoin(p *fromPart, names []string, l, r []*rangeItem, te *s
 	if te.UsingAlias != "" {
 		items = append(items, &rangeItem{name: te.UsingAlias, relVisible: true, cols: slices.Clone(merged.cols[:len(names)])})
 	}
-	p.items = items
+	p.items = append(items, locksAmong(p.items)...)
 	if len(conds) == 0 {
 		return p, nil
 	}

@@ -36,10 +36,15 @@ func (b *binder) limit(q *sql.Select, outer *scope, env *cteEnv, r *bound, mode 
 		}
 		return b.ordered(q, r, lim, off)
 	}
-	if lim == nil && off == nil {
-		return nil
+	if lim != nil || off != nil {
+		if err := b.cut(q, r, lim, off, q.WithTies); err != nil {
+			return err
+		}
 	}
-	return b.cut(q, r, lim, off, q.WithTies)
+	if mode.lock == "" {
+		b.lockRows(r)
+	}
+	return nil
 }
 
 // cut keeps the first rows of a relation in the order of r.

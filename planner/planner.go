@@ -51,6 +51,9 @@ type Query struct {
 	Deps []uint32
 	// With are the data-modifying statements of its WITH clause.
 	With []*Mutation
+	// Locks is the strength of the first locking clause in it (UPDATE, SHARE, …); empty:
+	// it has none.
+	Locks string
 }
 
 // PlanQuery plans a one-off query.
@@ -80,7 +83,7 @@ func (b *binder) finish(n plan.Node, cols []plan.Column) (*Query, error) {
 			return nil, err
 		}
 	}
-	return &Query{Root: n, Columns: cols, ParamTypes: ts, Deps: b.dependencies(), With: b.with}, nil
+	return &Query{Root: n, Columns: cols, ParamTypes: ts, Deps: b.dependencies(), With: b.with, Locks: b.locks}, nil
 }
 
 // optimize runs the rules on a bound plan.
@@ -180,12 +183,16 @@ type binder struct {
 	needWitness, witness bool
 	// recursions numbers the recursive queries.
 	recursions int
-	pins       *pins                  // noted where a query is stored; else nil
-	calling    []uint32               // the functions of users whose text is being bound
-	asRole     uint32                 // whose privileges the text needs; 0: those of the session
-	dmlRef     *sql.TableRef          // the table that the statement changes, as an item of FROM
-	domains    map[types.T]*expr.Func // that hold values against constraints (domain.go)
-	defined    map[sql.Node]types.T   // rows of column definition lists, by their calls (from_func.go)
+	// locked are the items of FROM whose rows a locking clause is about; locks is the
+	// strength of the first clause.
+	locked  map[sql.TableExpr]*lockItem
+	locks   string
+	pins    *pins                  // noted where a query is stored; else nil
+	calling []uint32               // the functions of users whose text is being bound
+	asRole  uint32                 // whose privileges the text needs; 0: those of the session
+	dmlRef  *sql.TableRef          // the table that the statement changes, as an item of FROM
+	domains map[types.T]*expr.Func // that hold values against constraints (domain.go)
+	defined map[sql.Node]types.T   // rows of column definition lists, by their calls (from_func.go)
 }
 
 // at turns a byte offset into the position of an error; 0 inside views, whose

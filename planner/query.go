@@ -19,6 +19,11 @@ type queryMode struct {
 	// order asks for the ORDER BY keys as columns (hidden ones at the right)
 	// instead of a Sort.
 	order bool
+	// lock, unless empty, is the strength of a locking clause of the query around that
+	// is about this one's tables, too; its rows are then part of the result (bound.locks).
+	// view: as those of a view.
+	lock string
+	view bool
 }
 
 // bound is a bound query: its plan has the visible columns, then hidden ones that
@@ -33,6 +38,8 @@ type bound struct {
 	// late are the visible columns that are computed of node's row when the rows are
 	// in order; nil: none, or in their places those that are not such ones.
 	late []expr.Expr
+	// locks are the rows of tables among node's columns that a locking clause is about.
+	locks []lockedRow
 	// sc is what the names of a plain SELECT mean; nil of another query.
 	sc *scope
 }
@@ -66,9 +73,8 @@ func (b *binder) boundQuery(q *sql.Select, outer *scope, mode queryMode) (*bound
 		return nil, err
 	}
 	defer b.leave()
-	if len(q.Locks) > 0 {
-		return nil, b.unsupported(q, "SELECT FOR "+q.Locks[0].Strength,
-			"Leave it out: two transactions that write the same key conflict (SQLSTATE 40001) without it.")
+	if err := b.mayLock(q, mode); err != nil {
+		return nil, err
 	}
 	env, err := b.withClause(q.With, outer, mode.root && outer == nil && !b.stream)
 	if err != nil {
@@ -203,6 +209,9 @@ func (b *binder) setArms(q *sql.Select, outer *scope, env *cteEnv) ([]*bound, er
 
 // setArm binds one input of a set operation.
 func (b *binder) setArm(q *sql.Select, outer *scope, env *cteEnv) (*bound, error) {
+	if len(q.Locks) > 0 {
+		return nil, cannotLock(q.Locks[0].Strength, "UNION/INTERSECT/EXCEPT")
+	}
 	r, err := b.boundQuery(q, under(outer, env), queryMode{keepUnknown: true})
 	if err != nil {
 		return nil, err

@@ -73,6 +73,9 @@ type rangeItem struct {
 	// witness, if not nil, is a column that is NULL exactly in that case.
 	nullable bool
 	witness  *scopeCol
+	// lock is set for an item without names whose columns are a row of a table that a
+	// locking clause is about.
+	lock *catalog.Table
 }
 
 // scopeCol is a named column of a rangeItem: column index of the row, or for a

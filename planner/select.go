@@ -35,6 +35,7 @@ type selection struct {
 	on         []int      // DISTINCT ON: targets
 	onAt       []sql.Node // and their places
 	mode       queryMode
+	locks      []lockedRow // among the targets
 	latest     []expr.Expr // see bound.late
 	// pinned is the select list with every * spelled out, unless unpinned.
 	pinned   []sql.Target
@@ -61,12 +62,15 @@ func (b *binder) selectCore(q *sql.Select, outer *scope, env *cteEnv, mode query
 
 func (b *binder) selectOnce(q *sql.Select, outer *scope, env *cteEnv, mode queryMode) (*bound, error) {
 	s := &selection{b: b, q: q, mode: mode, sc: &scope{parent: outer, ctes: env}}
-	var err error
+	err := b.markLocked(q, mode, env)
+	if err != nil {
+		return nil, err
+	}
 	if s.node, err = b.fromList(q.From, s.sc); err != nil {
 		return nil, err
 	}
 	// Of several errors the one that PostgreSQL finds first is told.
-	steps := []func() error{s.bindTargets, s.where, s.bindHaving, s.bindOrder, s.bindGroups, s.bindDistinctOn, s.noAggregates,
+	steps := []func() error{s.bindTargets, s.where, s.bindHaving, s.bindOrder, s.bindGroups, s.bindDistinctOn, s.noAggregates, s.lockTargets,
 		func() error { s.inheritOrder(mode); return nil },
 		func() error { return s.settle(mode) }, s.group, s.window, s.project, s.distinct, s.computeLate}
 	for _, f := range steps {
@@ -74,7 +78,7 @@ func (b *binder) selectOnce(q *sql.Select, outer *scope, env *cteEnv, mode query
 			return nil, err
 		}
 	}
-	r := &bound{node: s.node, sc: s.sc, late: s.latest}
+	r := &bound{node: s.node, sc: s.sc, late: s.latest, locks: s.locks}
 	for i, t := range s.targets[:s.visible] {
 		r.cols = append(r.cols, plan.Column{Name: t.name, Typ: s.node.Schema()[i].Typ, From: t.from})
 		r.at = append(r.at, t.at)
@@ -252,7 +256,7 @@ func (s *selection) unordered() sql.Node {
 // inheritOrder gives a plain SELECT over one ordered subquery its order, where
 // the order is seen: at the root, or by an aggregate above.
 func (s *selection) inheritOrder(mode queryMode) {
-	if !mode.root && !mode.order || len(s.order) > 0 || len(s.sc.items) != 1 || s.q.Distinct || len(s.aggs) > 0 || s.q.GroupBy != nil ||
+	if !mode.root && !mode.order || len(s.order) > 0 || len(s.sc.items)-len(locksAmong(s.sc.items)) != 1 || s.q.Distinct || len(s.aggs) > 0 || s.q.GroupBy != nil ||
 		s.having != nil || len(s.wins) > 0 {
 		return
 	}

@@ -96,6 +96,7 @@ func (b *binder) ordered(q *sql.Select, r *bound, lim, off expr.Expr) error {
 	}
 	if r.late == nil {
 		cut(lim, off)
+		b.lockRows(r)
 		return nil
 	}
 	es := identity(r.node)[:len(r.cols):len(r.cols)]
@@ -117,6 +118,7 @@ func (b *binder) ordered(q *sql.Select, r *bound, lim, off expr.Expr) error {
 		cut(lim, nil)
 		lim = nil
 	}
+	b.lockRows(r)
 	r.node = &plan.Project{Input: r.node, Exprs: es, Out: r.cols}
 	cut(lim, off)
 	return nil
