@@ -151,6 +151,11 @@ func bindDML(d *planner.Mutation, ts []types.T, args []types.Datum) (*planner.Mu
 		if k.Where != nil {
 			k.Where = bindExpr(k.Where, args)
 		}
+		if k.Plan != nil {
+			if k.Plan, err = bindParams(k.Plan, ts, args); err != nil {
+				return nil, err
+			}
+		}
 		c.Conflict = &k
 	}
 	return &c, nil
@@ -165,7 +170,7 @@ func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64,
 	if r.cat != w.cat {
 		return nil, 0, errStalePlan
 	}
-	if len(w.with) > 0 || w.main.ReturningPlan != nil || w.main.Kind == planner.MutMerge {
+	if len(w.with) > 0 || w.main.ReadsGiven() || w.main.Kind == planner.MutMerge {
 		r.freeze()
 		r.with, r.given = w.with, map[uint32]*vec.Chunk{}
 	}
@@ -271,6 +276,7 @@ type modify struct {
 	// What the transaction has added to and removed from the table's rows before
 	// the statement, and by now; made when first needed.
 	before, now map[string]int64
+	planned     plannedConflicts
 }
 
 // check refuses rows about to be stored that violate constraints.
@@ -379,6 +385,11 @@ func (m *modify) insert(c *vec.Chunk) error {
 	if m.new = m.done; m.d.Conflict != nil && !m.d.Conflict.Nothing {
 		m.new = vec.NewChunk(c.Types(), 0)
 	}
+	if m.d.Conflict != nil && m.d.Conflict.Plan != nil {
+		if err := m.planConflicts(w, c); err != nil {
+			return err
+		}
+	}
 	touched := map[string]bool{}
 	for i := range c.Rows {
 		if bad != nil { // some row is refused, but an earlier one may have a key that is taken
@@ -444,6 +455,12 @@ func (m *modify) upsert(w *stage.TableWrite, cur []byte, c *vec.Chunk, i int, to
 	excluded := vec.NewChunk(old.Types(), 1)
 	excluded.AppendFrom(c, i, 1)
 	both := &vec.Chunk{Rows: 1, Cols: append(append([]vec.Vector(nil), old.Cols...), excluded.Cols...)}
+	if m.d.Conflict.Plan != nil {
+		var err error
+		if both, err = m.planned.at(m, cur, both, i); both == nil || err != nil {
+			return err
+		}
+	}
 	if m.d.Conflict.Where != nil {
 		v, err := m.eval(m.d.Conflict.Where, both)
 		if err != nil {

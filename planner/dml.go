@@ -84,13 +84,24 @@ type Conflict struct {
 	// any.
 	Arbiters []uint32
 	Nothing  bool
-	Set      []expr.Expr
-	Where    expr.Expr
+	// Set and Where are over the row there is and the one proposed; or, where they have
+	// subqueries, Set is over Plan.
+	Set   []expr.Expr
+	Where expr.Expr
+	// Plan computes the new values of the rows for which WHERE holds: it reads the
+	// relation Given, which has both rows and a number, and ends with that number.
+	Plan  plan.Node
+	Given uint32
 }
 
 // StorageKey stands for a table's primary key by which its rows are stored, in
 // Conflict.Arbiters.
 const StorageKey = 0
+
+// ReadsGiven reports whether a plan of the mutation reads rows that the mutation makes.
+func (m *Mutation) ReadsGiven() bool {
+	return m.ReturningPlan != nil || m.Conflict != nil && m.Conflict.Plan != nil
+}
 
 // RowSchema are the table's columns.
 func (m *Mutation) RowSchema() []plan.Column { return scanOf(m.Table).Out }
@@ -238,6 +249,9 @@ func (b *binder) constrain(m *Mutation) (*Mutation, error) {
 func (b *binder) optimizeMutation(m *Mutation) (err error) {
 	if m.Source, err = b.optimize(m.Source); err == nil && m.ReturningPlan != nil {
 		m.ReturningPlan, err = b.optimize(m.ReturningPlan)
+	}
+	if err == nil && m.Conflict != nil && m.Conflict.Plan != nil {
+		m.Conflict.Plan, err = b.optimize(m.Conflict.Plan)
 	}
 	for i := 0; err == nil && i < len(m.Merge); i++ {
 		err = b.optimizeMutation(m.Merge[i].Mutation)

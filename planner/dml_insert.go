@@ -37,7 +37,7 @@ func (b *binder) insert(s *sql.Insert, ctes *cteEnv, top bool) (*Mutation, error
 		name = s.Alias
 	}
 	if s.Conflict != nil {
-		if m.Conflict, err = b.onConflict(s.Conflict, t, name, s); err != nil {
+		if m.Conflict, err = b.onConflict(s.Conflict, t, name, s, env); err != nil {
 			return nil, err
 		}
 	}
@@ -254,7 +254,7 @@ func (b *binder) insertValues(s *sql.Insert, to *changing, cols []insertTarget, 
 }
 
 // onConflict binds ON CONFLICT.
-func (b *binder) onConflict(s *sql.OnConflict, to *changing, name string, at sql.Node) (*Conflict, error) {
+func (b *binder) onConflict(s *sql.OnConflict, to *changing, name string, at sql.Node, env *cteEnv) (*Conflict, error) {
 	c := &Conflict{Nothing: s.Nothing}
 	t := to.Table
 	var err error
@@ -273,8 +273,8 @@ func (b *binder) onConflict(s *sql.OnConflict, to *changing, name string, at sql
 	excluded.colVisible = false
 	excluded.rel = nil
 	need := b.wants(to, catalog.Update, NeedUpdate, assignedColumns(s.Update))
-	sc := &scope{items: []*rangeItem{guarded(to.item(name, 0), need), guarded(excluded, need)}}
-	set, err := b.setClauses(s.Update, to, 0, &exprContext{sc: sc, clause: "UPDATE", noSub: "ON CONFLICT DO UPDATE"})
+	sc := &scope{items: []*rangeItem{guarded(to.item(name, 0), need), guarded(excluded, need)}, ctes: env}
+	set, err := b.setClauses(s.Update, to, 0, &exprContext{sc: sc, clause: "UPDATE"})
 	if err != nil {
 		return nil, err
 	}
@@ -286,9 +286,48 @@ func (b *binder) onConflict(s *sql.OnConflict, to *changing, name string, at sql
 		return nil, err
 	}
 	if s.Where != nil {
-		c.Where, err = b.boolArg(&exprContext{sc: sc, clause: "WHERE", noSub: "ON CONFLICT DO UPDATE"}, s.Where, "WHERE")
+		if c.Where, err = b.boolArg(&exprContext{sc: sc, clause: "WHERE"}, s.Where, "WHERE"); err != nil {
+			return nil, err
+		}
 	}
-	return c, err
+	return c, b.planConflict(c, t)
+}
+
+// planConflict plans SET and WHERE where they have subqueries.
+func (b *binder) planConflict(c *Conflict, t *catalog.Table) error {
+	subqueries := c.Where != nil && hasSubquery(c.Where)
+	for _, e := range c.Set {
+		subqueries = subqueries || e != nil && hasSubquery(e)
+	}
+	if !subqueries {
+		return nil
+	}
+	b.given++
+	c.Given = b.given
+	row := scanOf(t).Out
+	both := append(slices.Concat(row, row), ordinality)
+	number := &expr.Col{Index: len(both) - 1, Typ: ordinality.Typ}
+	n := plan.Node(givenScan(c.Given, t.Name, both))
+	var err error
+	if c.Where != nil {
+		if n, err = b.filter(n, c.Where); err != nil {
+			return err
+		}
+		c.Where = nil
+	}
+	var es []expr.Expr
+	var out []plan.Column
+	for i, e := range c.Set {
+		if e != nil {
+			c.Set[i] = &expr.Col{Index: len(es), Typ: e.Type()}
+			es, out = append(es, e), append(out, plan.Column{Name: t.Columns[i].Name, Typ: e.Type()})
+		}
+	}
+	if n, es, err = b.planSubqueries(n, append(es, number)); err != nil {
+		return err
+	}
+	c.Plan = &plan.Project{Input: n, Exprs: es, Out: append(out, ordinality)}
+	return nil
 }
 
 // generatedSet recomputes generated columns from the changed row.
