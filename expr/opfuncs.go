@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/types"
@@ -11,91 +12,50 @@ import (
 // kernel under another name.
 func operatorFuncs(ops map[string][]*Func) []*Func {
 	var out []*Func
-	add := func(name, op string, args ...types.T) {
-		for _, f := range ops[op] {
-			if len(f.Args) != len(args) || f.Name != op {
-				continue
-			}
-			exact := true
-			for i, a := range args {
-				exact = exact && f.Args[i] == a
-			}
-			if exact {
-				g := *f.target()
+	for line := range strings.Lines(operatorNames) {
+		operands, list, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok {
+			continue
+		}
+		args := operandTypes(operands)
+		for _, entry := range strings.Split(list, ", ") {
+			op, name, _ := strings.Cut(entry, " ")
+			if f := operatorOver(ops, op, args); f != nil {
+				g := *f
 				g.Name = name
 				out = append(out, &g)
 			}
 		}
 	}
-	compare := map[string]string{"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-	for _, t := range []struct {
-		prefix string
-		typ    types.T
-	}{{"bool", tBool}, {"int2", types.TInt2}, {"int4", tI4}, {"int8", tI8}, {"float4", types.TFloat4}, {"float8", tF8}, {"oid", tOid},
-		{"bytea", types.TBytea}, {"bpchar", types.TBpchar}, {"name", tName}, {"numeric_", types.TNumeric}, {"date_", types.TDate},
-		{"cash_", types.TMoney}, {"time_", types.TTime}, {"timetz_", types.TTimetz}, {"timestamp_", types.TTimestamp}, {"timestamptz_", types.TTimestamptz}, {"interval_", types.TInterval},
-		{"network_", types.TInet}, {"macaddr_", types.TMacaddr}, {"macaddr8_", types.TMacaddr8},
-		{"bit", types.TBit}, {"varbit", types.TVarbit}, {"uuid_", types.TUUID}, {"jsonb_", types.TJSONB}, {"text", tText}} {
-		for suffix, op := range compare {
-			name := t.prefix + suffix
-			if t.typ == tText && op != "=" && op != "<>" {
-				name = "text_" + suffix
+	return out
+}
+
+// operatorOver is the operator over just these types, or nil.
+func operatorOver(ops map[string][]*Func, op string, args []types.T) *Func {
+	for _, f := range ops[op] {
+		if slices.Equal(f.Args, args) {
+			return f.target()
+		}
+	}
+	return nil
+}
+
+// operandTypes reads names of types, of polymorphic ones too.
+func operandTypes(names string) []types.T {
+	var out []types.T
+	for _, n := range strings.Fields(names) {
+		t, ok := types.ByName(n)
+		switch n {
+		case "record":
+			t = types.TRecord
+		case "char":
+			t = types.TChar
+		default:
+			if !ok {
+				t, _ = types.PseudoByName(n)
 			}
-			add(name, op, t.typ, t.typ)
 		}
-	}
-	arithmetic := map[string]string{"pl": "+", "mi": "-", "mul": "*", "div": "/", "mod": "%"}
-	for prefix, t := range map[string]types.T{"int2": types.TInt2, "int4": tI4, "int8": tI8, "float4": types.TFloat4, "float8": tF8} {
-		for suffix, op := range arithmetic {
-			add(prefix+suffix, op, t, t)
-		}
-	}
-	for name, op := range map[string]string{"add": "+", "sub": "-", "mul": "*", "div": "/", "mod": "%"} {
-		add("numeric_"+name, op, types.TNumeric, types.TNumeric)
-	}
-	for _, t := range []struct {
-		name string
-		typ  types.T
-	}{{"int2", types.TInt2}, {"int4", tI4}, {"int8", tI8}, {"flt4", types.TFloat4}, {"flt8", tF8}} {
-		add("cash_mul_"+t.name, "*", tMoney, t.typ)
-		add(t.name+"_mul_cash", "*", t.typ, tMoney)
-		add("cash_div_"+t.name, "/", tMoney, t.typ)
-	}
-	add("cash_pl", "+", tMoney, tMoney)
-	add("cash_mi", "-", tMoney, tMoney)
-	add("cash_div_cash", "/", tMoney, tMoney)
-	add("textcat", "||", tText, tText)
-	add("byteacat", "||", types.TBytea, types.TBytea)
-	add("textlike", "~~", tText, tText)
-	add("textnlike", "!~~", tText, tText)
-	add("texticlike", "~~*", tText, tText)
-	add("texticnlike", "!~~*", tText, tText)
-	add("textregexeq", "~", tText, tText)
-	add("textregexne", "!~", tText, tText)
-	add("texticregexeq", "~*", tText, tText)
-	add("texticregexne", "!~*", tText, tText)
-	add("interval_pl", "+", types.TInterval, types.TInterval)
-	add("interval_mi", "-", types.TInterval, types.TInterval)
-	add("interval_mul", "*", types.TInterval, tF8)
-	add("interval_div", "/", types.TInterval, tF8)
-	add("date_pli", "+", types.TDate, tI4)
-	add("date_mii", "-", types.TDate, tI4)
-	add("date_mi", "-", types.TDate, types.TDate)
-	add("inetmi", "-", types.TInet, types.TInet)
-	for name, op := range map[string]string{"contains": "@>", "contained": "<@", "concat": "||"} {
-		add("jsonb_"+name, op, tJSONB, tJSONB)
-	}
-	add("jsonb_exists", "?", tJSONB, tText)
-	add("jsonb_exists_any", "?|", tJSONB, tTextArray)
-	add("jsonb_exists_all", "?&", tJSONB, tTextArray)
-	add("jsonb_delete", "-", tJSONB, tText)
-	add("jsonb_delete", "-", tJSONB, tI4)
-	add("jsonb_delete_path", "#-", tJSONB, tTextArray)
-	for prefix, t := range map[string]types.T{"json": tJSON, "jsonb": tJSONB} {
-		add(prefix+"_object_field", "->", t, tText)
-		add(prefix+"_object_field_text", "->>", t, tText)
-		add(prefix+"_array_element", "->", t, tI4)
-		add(prefix+"_array_element_text", "->>", t, tI4)
+		out = append(out, t)
 	}
 	return out
 }

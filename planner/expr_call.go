@@ -172,6 +172,12 @@ func (b *binder) compare(op string, at sql.Node, l, r expr.Expr) (expr.Expr, err
 	case "<", "<=", ">", ">=":
 		return b.compareOrder(op, at, lr.Args, rr.Args)
 	}
+	for i := range lr.Args {
+		c, err := b.op(op, at, lr.Args[i], rr.Args[i])
+		if err != nil || len(lr.Args) == 1 {
+			return c, err
+		}
+	}
 	return nil, b.errAt(at, pgerr.FeatureNotSupported, "could not determine interpretation of row comparison operator %s", op)
 }
 

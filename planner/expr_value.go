@@ -128,6 +128,8 @@ func (b *binder) nullIf(ec *exprContext, e *sql.NullIf) (expr.Expr, error) {
 		switch to := call.Args[0].Type(); {
 		case l.Type().ID == types.Unknown, to.ID == types.Numeric, to.ID == types.Float8 && l.Type().ID != types.Float4:
 			l = call.Args[0]
+		case to.ID == types.Oid, to.ID == types.Text, to.ID == types.Bpchar, to.ID == types.Inet, to.ID == types.Varbit:
+			l = call.Args[0]
 		}
 	}
 	if l.Type().ID == types.Varchar {
@@ -200,6 +202,9 @@ func (b *binder) cast(ec *exprContext, e *sql.Cast) (expr.Expr, error) {
 	x, err := b.expr(ec, e.Arg)
 	if err != nil {
 		return nil, err
+	}
+	if row, ok := x.(*expr.MakeRow); ok && t == types.TRecord { // a value, which comparisons do not take apart
+		return &expr.MakeRow{Args: row.Args, Names: row.Names, Typ: row.Typ, Whole: true}, nil
 	}
 	at := sql.Node(e)
 	if _, lit := e.Arg.(*sql.Literal); lit {

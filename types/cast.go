@@ -101,6 +101,8 @@ func CastOf(from, to T) CastContext {
 		return CastExplicit
 	case to.IsString():
 		return CastAssignment
+	case from.IsRange() && to == from.MultirangeType():
+		return CastExplicit
 	case from.IsString() && (to.ID != Record || to.IsComposite()):
 		return CastExplicit
 	}
@@ -296,6 +298,9 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 	}
 	if to.ID.IsReg() {
 		return castToOid(d)
+	}
+	if to.IsMultirange() {
+		return string(AppendMultirange(nil, SetOf(from, []byte(d.(string))))), nil
 	}
 	switch to.ID {
 	case Int2, Int4, Int8:
