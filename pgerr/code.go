@@ -28,6 +28,8 @@ const (
 	InvalidArgumentForLogarithm   Code = "2201E"
 	InvalidArgumentForPower       Code = "2201F"
 	InvalidArgumentForWidthBucket Code = "2201G"
+	InvalidTablesampleArgument    Code = "2202H"
+	InvalidTablesampleRepeat      Code = "2202G"
 	InvalidRowCountInLimit        Code = "2201W"
 	InvalidRowCountInOffset       Code = "2201X"
 	InvalidUseOfEscapeCharacter   Code = "2200C"

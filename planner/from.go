@@ -160,6 +160,9 @@ func (b *binder) renameColumns(it *rangeItem, a *sql.Alias, at sql.Node) error {
 func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 	if te.Name.Schema == "" {
 		if p, err := b.cteRef(te, outer); p != nil || err != nil {
+			if p != nil && te.Sample != nil {
+				return nil, b.errAt(te, pgerr.FeatureNotSupported, "TABLESAMPLE clause can only be applied to tables and materialized views")
+			}
 			return p, err
 		}
 	}
@@ -174,6 +177,9 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		b.pins.refs[te] = rel
 	}
 	h := rel.Header()
+	if _, table := rel.(*catalog.Table); te.Sample != nil && !table && rel.Kind() != catalog.KindMatView {
+		return nil, b.errAt(te, pgerr.FeatureNotSupported, "TABLESAMPLE clause can only be applied to tables and materialized views")
+	}
 	if v, ok := rel.(*catalog.View); ok {
 		return b.viewRef(v, te)
 	}
@@ -223,7 +229,11 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		b.need(t.OID, catalog.Update)
 		items = append(items, lockedItems([]lockedRow{{t, 0}}, n)...)
 	}
-	return &fromPart{node: n, items: items}, nil
+	if te.Sample == nil {
+		return &fromPart{node: n, items: items}, nil
+	}
+	node, err := b.sampled(n, rel, te, outer)
+	return &fromPart{node: node, items: items}, err
 }
 
 // withTableOID adds the system column that psql asks catalog tables for.

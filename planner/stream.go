@@ -40,6 +40,7 @@ type Stream struct {
 func (p *Planner) PlanStream(q *sql.Select, t Target) (*Stream, error) {
 	b := p.newBinder(true)
 	b.maintained = true
+	freezeSamples(q)
 	n, cols, err := b.rootQuery(q)
 	if err != nil {
 		return nil, err

@@ -213,6 +213,16 @@ type TableRef struct {
 	Only  bool
 	Alias *Alias
 	AsOf  Expr
+	// Sample is TABLESAMPLE; nil: all rows.
+	Sample *Sample
+}
+
+// Sample is TABLESAMPLE method (args) [REPEATABLE (seed)].
+type Sample struct {
+	At
+	Method     Name
+	Args       []Expr
+	Repeatable Expr
 }
 
 // SubqueryTable is (Query) AS alias.

@@ -24,7 +24,10 @@ func (c *converter) table(n *pg.Node) TableExpr {
 	case *pg.Node_JoinExpr:
 		return c.join(v.JoinExpr)
 	case *pg.Node_RangeTableSample:
-		c.unsupported(c.at(v.RangeTableSample.Location), "TABLESAMPLE", "Filter with random() in a plain query.")
+		if out, ok := c.table(v.RangeTableSample.Relation).(*TableRef); ok {
+			out.Sample = c.sample(v.RangeTableSample)
+			return out
+		}
 	case *pg.Node_RangeTableFunc:
 		c.unsupported(c.at(v.RangeTableFunc.Location), "XMLTABLE", "Keep XML as text.")
 	default:
@@ -55,6 +58,15 @@ func (c *converter) tableRef(r *pg.RangeVar) *TableRef {
 	}
 	name := c.rangeName(r)
 	return &TableRef{At: name.At, Name: name, Only: !r.Inh, Alias: aliasOf(r.Alias), AsOf: c.asOf[name.Pos]}
+}
+
+func (c *converter) sample(s *pg.RangeTableSample) *Sample {
+	at := c.at(s.Location)
+	out := &Sample{At: at, Method: c.name(nodeStrings(s.Method), at), Repeatable: c.expr(s.Repeatable)}
+	for _, a := range s.Args {
+		out.Args = append(out.Args, c.expr(a))
+	}
+	return out
 }
 
 func (c *converter) join(j *pg.JoinExpr) TableExpr {

@@ -239,6 +239,16 @@ func (f *formatter) table(t TableExpr) {
 			f.w(")")
 		}
 		f.alias(v.Alias)
+		if s := v.Sample; s != nil {
+			f.w(" TABLESAMPLE ", QuoteName(s.Method), " (")
+			f.exprs(s.Args)
+			f.w(")")
+			if s.Repeatable != nil {
+				f.w(" REPEATABLE (")
+				f.expr(s.Repeatable)
+				f.w(")")
+			}
+		}
 	case *SubqueryTable:
 		f.wIf(v.Lateral, "LATERAL ")
 		f.brackets(v.Query)

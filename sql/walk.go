@@ -86,6 +86,10 @@ func tableChildren(n TableExpr) []Node {
 	switch n := n.(type) {
 	case *TableRef:
 		p.exprs(n.AsOf)
+		if n.Sample != nil {
+			p.exprs(n.Sample.Args...)
+			p.exprs(n.Sample.Repeatable)
+		}
 	case *SubqueryTable:
 		p.query(n.Query)
 	case *FuncTable:

@@ -42,3 +42,4 @@ SELECT * FROM t FOR NO KEY UPDATE FOR KEY SHARE;
 SELECT a "x y", b AS "Z", c AS from, d label FROM t;
 SELECT * FROM TUMBLE(bids, ts, INTERVAL '10' SECOND) AS w, HOP(s.bids, ts, INTERVAL '5 s', INTERVAL '1 min'), CUMULATE((SELECT * FROM x), t.ts, '1 h', '1 day'), SESSION(bids, ts, INTERVAL '1 min', a, b);
 SELECT * FROM orders AS o JOIN rates AS r ON o.c = r.c AND o.t BETWEEN r.t - INTERVAL '1 h' AND r.t;
+SELECT * FROM s.t AS x (a, b) TABLESAMPLE bernoulli ($1 + 1) REPEATABLE (2.5), u TABLESAMPLE pg_catalog.system (10) WHERE a = 1;
