@@ -413,6 +413,8 @@ type IndexColumn struct {
 	Column     int  `json:"column"` // -1: Expr
 	Desc       bool `json:"desc,omitempty"`
 	NullsFirst bool `json:"nulls_first,omitempty"`
+	// OpClass is the operator class, unless it is the one of the type.
+	OpClass string `json:"op_class,omitempty"`
 	// Expr is SQL text and As the name and type of its value; nil for a column.
 	Expr string  `json:"expr,omitempty"`
 	As   *Column `json:"as,omitempty"`

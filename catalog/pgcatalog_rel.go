@@ -186,6 +186,9 @@ func (x *indexRel) definition(pretty bool) string {
 			text = "(" + text + ")"
 		}
 		b.WriteString(text)
+		if k.OpClass != "" {
+			b.WriteString(" " + sql.QuoteIdent(k.OpClass))
+		}
 		if k.Desc {
 			b.WriteString(" DESC")
 		}
@@ -471,7 +474,7 @@ func fillIndex(c *Context, r *rows) {
 			}
 			keys, options = append(keys, x.attnum(k.Column)), append(options, o)
 			collations = append(collations, int64(info[t.OID()].collation))
-			classes = append(classes, int64(defaultOpclass(t)))
+			classes = append(classes, int64(opclassOID(k.OpClass, t)))
 		}
 		for _, k := range x.include {
 			keys = append(keys, x.attnum(k))

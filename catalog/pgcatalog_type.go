@@ -23,31 +23,6 @@ var typeRows = sync.OnceValue(func() map[uint32]typeRow {
 	return out
 })
 
-// defaultOpclass is the btree operator class an index on a type has.
-func defaultOpclass(t types.T) uint32 {
-	oid := t.OID()
-	switch t.ID {
-	case types.Array:
-		oid = 2277
-	case types.Varchar:
-		oid = 25
-	}
-	if t.ID.IsReg() {
-		oid = 26
-	}
-	return btreeClasses()[oid]
-}
-
-var btreeClasses = sync.OnceValue(func() map[uint32]uint32 {
-	out := map[uint32]uint32{}
-	for _, f := range dataLines("opclasses", " ") {
-		if f[1] == "btree" && f[5] == "t" {
-			out[uint32(atoi(f[4]))] = uint32(atoi(f[0]))
-		}
-	}
-	return out
-})
-
 // fromFile makes the rows of a table from a data file whose fields are its
 // columns; number columns by their kind.
 func fromFile(file string, constant ...any) fill {

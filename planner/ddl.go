@@ -1,8 +1,8 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -438,9 +438,6 @@ func (r *relationBinder) columnConstraints(c *sql.ColumnDef) error {
 	}
 	for k := range c.Checks {
 		con := c.Checks[k]
-		if con.Name == "" {
-			con.Name = r.freeCheck(r.name + "_" + c.Name + "_check")
-		}
 		if err := r.constraint(&con); err != nil {
 			return err
 		}
@@ -497,7 +494,7 @@ func (r *relationBinder) constraint(c *sql.Constraint) error {
 			return pgerr.New(pgerr.DuplicateObject, "check constraint \"%s\" already exists", name)
 		}
 		if name == "" {
-			name = r.freeCheck(checkName(r.name, x, r.columns))
+			name = r.checkName(onlyColumn(x, r.columns))
 		}
 		r.checks = append(r.checks, catalog.Check{Name: name, Expr: sql.FormatExpr(c.Check), NotValid: c.NotValid})
 		return nil
@@ -593,16 +590,16 @@ func (r *relationBinder) repeats(ix *catalog.Index) bool {
 	return false
 }
 
-// checkName: a check of one column is named after it.
-func checkName(table string, x expr.Expr, cols []catalog.Column) string {
+// onlyColumn returns the name of the column that an expression is of, if it is of one.
+func onlyColumn(x expr.Expr, cols []catalog.Column) string {
 	used := map[int]bool{}
 	usedCols(x, used)
 	if len(used) == 1 {
 		for i := range used {
-			return table + "_" + cols[i].Name + "_check"
+			return cols[i].Name
 		}
 	}
-	return table + "_check"
+	return ""
 }
 
 // repeatsPrimary reports whether the primary key says the same as ix.
@@ -632,11 +629,16 @@ func (r *relationBinder) nameIndexes() {
 	}
 }
 
-// freeCheck numbers a check's name until it is unused in the table.
-func (r *relationBinder) freeCheck(name string) string {
-	out := name
-	for i := 1; slices.ContainsFunc(r.checks, func(c catalog.Check) bool { return c.Name == out }); i++ {
-		out = fmt.Sprintf("%s%d", name, i)
+// checkName names a check of a column, or of the whole row.
+func (r *relationBinder) checkName(column string) string {
+	return freeCheck(r.checks, func(n string) string { return catalog.ObjectName(r.name, column, "_check"+n) })
+}
+
+// freeCheck numbers a check's name until none of the checks has it.
+func freeCheck(checks []catalog.Check, named func(number string) string) string {
+	name := named("")
+	for i := 1; slices.ContainsFunc(checks, func(c catalog.Check) bool { return c.Name == name }); i++ {
+		name = named(strconv.Itoa(i))
 	}
-	return out
+	return name
 }

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -67,10 +66,7 @@ func (b *binder) addDomainCheck(t *catalog.Type, c *sql.Constraint) error {
 		return pgerr.New(pgerr.DuplicateObject, "constraint \"%s\" for domain \"%s\" already exists", name, t.Name)
 	}
 	if name == "" {
-		name = t.Name + "_check"
-		for n := 1; named(name); n++ {
-			name = fmt.Sprintf("%s_check%d", t.Name, n)
-		}
+		name = freeCheck(t.Checks, func(n string) string { return catalog.ObjectName(t.Name, "", "_check"+n) })
 	}
 	sc := &scope{items: []*rangeItem{tableItem(domainValue(t), "", 0)}}
 	x, err := b.expr(&exprContext{sc: sc, clause: "check constraints", noSub: "check constraint"}, c.Check)

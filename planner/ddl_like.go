@@ -53,7 +53,8 @@ func (r *relationBinder) like(l *sql.LikeTable) error {
 	}
 	if l.Options&likeConstraints != 0 {
 		for _, k := range t.Checks {
-			r.checks = append(r.checks, catalog.Check{Name: r.freeCheck(k.Name), Expr: k.Expr})
+			name := freeCheck(r.checks, func(n string) string { return catalog.ObjectName(k.Name, "", n) })
+			r.checks = append(r.checks, catalog.Check{Name: name, Expr: k.Expr})
 		}
 	}
 	if l.Options&likeIndexes != 0 {

@@ -192,7 +192,7 @@ func (x *indexBinder) key(c sql.IndexColumn) error {
 		if k.Column = catalog.ColumnIndex(x.rel.Cols(), ref.Parts[0]); k.Column < 0 {
 			return pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", ref.Parts[0])
 		}
-		return x.add(k, ref.Parts[0], x.rel.Cols()[k.Column].Type)
+		return x.add(k, ref.Parts[0], x.rel.Cols()[k.Column].Type, c.OpClass)
 	}
 	e, err := b.expr(x.context("index expressions"), c.Sort.Expr)
 	if err != nil {
@@ -206,16 +206,35 @@ func (x *indexBinder) key(c sql.IndexColumn) error {
 	}
 	name := x.columnName(c.Sort.Expr)
 	k.Expr, k.As = sql.FormatExpr(c.Sort.Expr), &catalog.Column{Name: name, Type: e.Type()}
-	return x.add(k, name, e.Type())
+	return x.add(k, name, e.Type(), c.OpClass)
 }
 
-func (x *indexBinder) add(k catalog.IndexColumn, name string, t types.T) error {
+func (x *indexBinder) add(k catalog.IndexColumn, name string, t types.T, class *sql.Name) error {
 	x.names = append(x.names, name)
-	x.ix.Keys = append(x.ix.Keys, k)
 	if err := orderable(t); err != nil {
 		return err
 	}
-	return nil
+	var err error
+	if class != nil {
+		k.OpClass, err = operatorClass(*class, t)
+	}
+	x.ix.Keys = append(x.ix.Keys, k)
+	return err
+}
+
+// operatorClass checks the class named for a key of type t; empty if it has that one
+// anyway.
+func operatorClass(n sql.Name, t types.T) (string, error) {
+	exists, accepts, byDefault := catalog.OperatorClass(n.Name, t)
+	switch {
+	case !exists || n.Schema != "" && n.Schema != "pg_catalog":
+		return "", pgerr.New(pgerr.UndefinedObject, "operator class \"%s\" does not exist for access method \"btree\"", n.Name)
+	case !accepts:
+		return "", pgerr.New(pgerr.DatatypeMismatch, "operator class \"%s\" does not accept data type %s", n.Name, t.Base())
+	case byDefault:
+		return "", nil
+	}
+	return n.Name, nil
 }
 
 // columnName names the column of an expression: after its function, else expr;

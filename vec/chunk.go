@@ -151,13 +151,17 @@ type Pool struct {
 	p     sync.Pool
 }
 
+// pooledRows is the room of a new chunk. One that is used again has grown to what
+// its use needs, which in most views is little.
+const pooledRows = 32
+
 // Get returns an empty chunk.
 func (p *Pool) Get() *Chunk {
 	if c, _ := p.p.Get().(*Chunk); c != nil {
 		c.Reset()
 		return c
 	}
-	return NewChunk(p.Types, MaxRows)
+	return NewChunk(p.Types, pooledRows)
 }
 
 // Put gives a chunk back; the caller must not use it any more.
