@@ -75,7 +75,7 @@ func (p *Planner) AlterViewOptions(v *catalog.View, os []sql.Option, reset bool)
 	if err != nil {
 		return err
 	}
-	st, err := sql.Parse(v.Definition)
+	st, err := sql.ParseStored(v.Definition)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,10 @@ func (b *binder) mergeJoin(s *sql.Merge, t *catalog.Table, sc *scope) (plan.Node
 				WithDetail("The name is used both as MERGE target table and data source.")
 		}
 	}
-	return b.fromList([]sql.TableExpr{join}, sc)
+	sc.hidden = []*rangeItem{tableItem(t, name, 0)}
+	n, err := b.fromList([]sql.TableExpr{join}, sc)
+	sc.hidden = nil
+	return n, err
 }
 
 // sourceNames are the names that the data source of MERGE gives.

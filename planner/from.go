@@ -17,14 +17,19 @@ import (
 type fromPart struct {
 	node    plan.Node
 	items   []*rangeItem
-	lateral bool // the plan does refer to the items to its left
+	hidden  []*rangeItem // behind the alias of a join
+	lateral bool         // the plan does refer to the items to its left
 }
 
 // fromList binds a comma list and adds its items to sc.
 func (b *binder) fromList(list []sql.TableExpr, sc *scope) (plan.Node, error) {
 	var node plan.Node
 	for _, te := range list {
-		right, err := b.tableExpr(te, &scope{parent: sc.parent, items: slices.Clone(sc.items), ctes: sc.ctes})
+		left := &scope{parent: sc.parent, items: slices.Clone(sc.items), hidden: slices.Clone(sc.hidden), ctes: sc.ctes, from: true}
+		if b.dmlItem != nil && len(sc.items) > 0 && sc.items[0] == b.dmlItem {
+			left.items, left.barred = left.items[1:], left.items[:1]
+		}
+		right, err := b.tableExpr(te, left)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +42,10 @@ func (b *binder) fromList(list []sql.TableExpr, sc *scope) (plan.Node, error) {
 			shiftItems(right.items, len(node.Schema()))
 			node = crossJoin(plan.Inner, node, right)
 		}
-		sc.items = append(sc.items, right.items...)
+		sc.items, sc.hidden = append(sc.items, right.items...), append(sc.hidden, right.hidden...)
+		if te == sql.TableExpr(b.dmlRef) {
+			b.dmlItem = sc.items[0]
+		}
 	}
 	if node == nil {
 		node = oneRow()
@@ -106,9 +114,17 @@ func (b *binder) tableExpr(te sql.TableExpr, outer *scope) (*fromPart, error) {
 	return nil, b.unsupported(te, "this item of FROM", "Use a table, a subquery or a function.")
 }
 
-// blind is outer for a part that may not see its items.
+// blind is outer for a part that may not see the items of its FROM.
 func blind(outer *scope) *scope {
-	return &scope{parent: outer.parent, hidden: outer.items, ctes: outer.ctes}
+	if !outer.from {
+		return outer
+	}
+	hidden := slices.Concat(outer.items, outer.barred, outer.hidden)
+	out := &scope{parent: outer.parent, hidden: hidden, ctes: outer.ctes, from: true, ec: outer.ec, fn: outer.fn}
+	if out.parent != nil {
+		out.parent = blind(out.parent)
+	}
+	return out
 }
 
 func (b *binder) subqueryTable(te *sql.SubqueryTable, outer *scope) (*fromPart, error) {
@@ -374,7 +390,7 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 
 // ParseQuery reads a stored query text.
 func ParseQuery(text string) (*sql.Select, error) {
-	st, err := sql.Parse(text)
+	st, err := sql.ParseStored(text)
 	if err != nil {
 		return nil, err
 	}

@@ -18,18 +18,19 @@ func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := b.tableExpr(te.Right, &scope{parent: outer, items: slices.Clone(l.items), ctes: outer.ctes})
+	kind := joinKinds[te.Kind]
+	left := &scope{parent: outer, items: slices.Clone(l.items), hidden: slices.Clone(l.hidden), ctes: outer.ctes, from: true}
+	if kind == plan.Right || kind == plan.Full {
+		left.items, left.barred = nil, left.items
+	}
+	r, err := b.tableExpr(te.Right, left)
 	if err != nil {
 		return nil, err
 	}
 	if err := b.checkAliases(l.items, r.items, te.Right); err != nil {
 		return nil, err
 	}
-	kind := joinKinds[te.Kind]
-	if r = settle(r); r.lateral && (kind == plan.Right || kind == plan.Full) {
-		return nil, pgerr.New(pgerr.UndefinedTable, "invalid reference to FROM-clause entry").
-			WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(b.at(te.Right))
-	}
+	r = settle(r)
 	if kind == plan.Left || kind == plan.Full {
 		r.node = b.markNullable(r.node, r.items)
 	}
@@ -38,7 +39,7 @@ func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
 	}
 	nl := len(l.node.Schema())
 	shiftItems(r.items, nl)
-	p := &fromPart{node: crossJoin(kind, l.node, r), items: slices.Concat(l.items, r.items)}
+	p := &fromPart{node: crossJoin(kind, l.node, r), items: slices.Concat(l.items, r.items), hidden: slices.Concat(l.hidden, r.hidden)}
 	switch {
 	case te.Natural:
 		names := commonNames(l.items, r.items)
@@ -49,7 +50,7 @@ func (b *binder) joinTable(te *sql.JoinTable, outer *scope) (*fromPart, error) {
 	case len(te.Using) > 0:
 		return b.usingJoin(p, te.Using, l.items, r.items, te)
 	case te.On != nil:
-		sc := &scope{parent: blind(outer), items: p.items, ctes: outer.ctes}
+		sc := &scope{parent: blind(outer), items: p.items, hidden: p.hidden, ctes: outer.ctes}
 		cond, err := b.condition(&exprContext{sc: sc, clause: "JOIN conditions"}, te.On, "JOIN/ON")
 		if err != nil {
 			return nil, err
@@ -280,10 +281,15 @@ func shiftRow(e expr.Expr, by int) expr.Expr {
 
 // aliasJoin renames a parenthesised join: only the alias can qualify.
 func (b *binder) aliasJoin(p *fromPart, te *sql.JoinTable) (*fromPart, error) {
-	it := &rangeItem{name: te.Alias.Name, relVisible: true, colVisible: true}
+	it := &rangeItem{name: te.Alias.Name, relVisible: true, colVisible: true, join: true}
 	for _, old := range p.items {
 		if old.colVisible {
 			it.cols = append(it.cols, old.cols...)
+		}
+	}
+	for _, old := range p.items {
+		if !old.join {
+			p.hidden = append(p.hidden, old)
 		}
 	}
 	p.items = append([]*rangeItem{it}, locksAmong(p.items)...)
@@ -326,7 +332,7 @@ func findVisible(items []*rangeItem, name string) (n int, col *scopeCol) {
 // usingJoin makes the condition of USING or NATURAL, and an item for the merged
 // columns, which come first, followed by the others of both sides.
 func (b *binder) usingJoin(p *fromPart, names []string, l, r []*rangeItem, te *sql.JoinTable) (*fromPart, error) {
-	merged := &rangeItem{colVisible: true}
+	merged := &rangeItem{colVisible: true, join: true}
 	var conds []expr.Expr
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -372,15 +378,25 @@ func (b *binder) usingJoin(p *fromPart, names []string, l, r []*rangeItem, te *s
 		}
 	}
 	items := []*rangeItem{merged}
-	for _, it := range p.items {
-		if it.name != "" && te.Alias == nil {
+	inside := p.items
+	if te.UsingAlias != "" {
+		alias := &rangeItem{name: te.UsingAlias, relVisible: true, join: true, cols: slices.Clone(merged.cols[:len(names)])}
+		if err := b.checkAliases(inside, []*rangeItem{alias}, te); err != nil {
+			return nil, err
+		}
+		inside = append(slices.Clip(inside), alias)
+	}
+	for _, it := range inside {
+		switch {
+		case te.Alias != nil:
+			if !it.join {
+				p.hidden = append(p.hidden, it)
+			}
+		case it.name != "":
 			c := *it
 			c.colVisible = false
 			items = append(items, &c)
 		}
-	}
-	if te.UsingAlias != "" {
-		items = append(items, &rangeItem{name: te.UsingAlias, relVisible: true, cols: slices.Clone(merged.cols[:len(names)])})
 	}
 	p.items = append(items, locksAmong(p.items)...)
 	if len(conds) == 0 {

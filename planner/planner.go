@@ -191,6 +191,7 @@ type binder struct {
 	calling []uint32               // the functions of users whose text is being bound
 	asRole  uint32                 // whose privileges the text needs; 0: those of the session
 	dmlRef  *sql.TableRef          // the table that the statement changes, as an item of FROM
+	dmlItem *rangeItem             // and its names
 	domains map[types.T]*expr.Func // that hold values against constraints (domain.go)
 	defined map[sql.Node]types.T   // rows of column definition lists, by their calls (from_func.go)
 }

@@ -21,6 +21,11 @@ type scope struct {
 	// hidden are items of the FROM clause that exist but cannot be seen from
 	// here, for the hint of the error.
 	hidden []*rangeItem
+	// barred are items that LATERAL would see, but may not refer to: the target of
+	// UPDATE and DELETE, and the left side of a join that keeps rows of the right one.
+	barred []*rangeItem
+	// from: the scope is that of an item of FROM, with the ones to its left.
+	from bool
 	// ec is where in the query the subquery stands that is being bound.
 	ec *exprContext
 	// fn: the scope holds the parameters of a function, whose query sees no further.
@@ -76,6 +81,7 @@ type rangeItem struct {
 	// lock is set for an item without names whose columns are a row of a table that a
 	// locking clause is about.
 	lock *catalog.Table
+	join bool // the alias of a join: its columns are those of other items
 }
 
 // scopeCol is a named column of a rangeItem: column index of the row, or for a
@@ -231,11 +237,29 @@ func (b *binder) unqualified(s *scope, name string, ref *sql.ColumnRef) (expr.Ex
 			found = &it.cols[i]
 		}
 	}
+	for _, it := range s.barred {
+		if !it.colVisible || !slices.ContainsFunc(it.cols, func(c scopeCol) bool { return c.name == name }) {
+			continue
+		}
+		if found != nil {
+			return nil, b.errAt(ref, pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", name)
+		}
+		return nil, b.barredItem(it, ref)
+	}
 	if found == nil {
 		return nil, nil
 	}
 	b.noteUse(found)
 	return found.value(), nil
+}
+
+// barredItem is the error of a reference to an item that may not be referred to.
+func (b *binder) barredItem(it *rangeItem, at sql.Node) error {
+	err := pgerr.New(pgerr.InvalidColumnReference, "invalid reference to FROM-clause entry for table \"%s\"", it.name).At(b.at(at))
+	if it == b.dmlItem {
+		return err.WithHint("There is an entry for table \"%s\", but it cannot be referenced from this part of the query.", it.name)
+	}
+	return err.WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
 }
 
 // qualified finds table.column in one scope: nil when the table is not there.
@@ -278,6 +302,11 @@ func (b *binder) item(s *scope, qual []string, at sql.Node) (*rangeItem, error) 
 		}
 		found = it
 	}
+	for _, it := range s.barred {
+		if found == nil && it.relVisible && it.name == name && (schema == "" || it.schema == schema) {
+			return nil, b.barredItem(it, at)
+		}
+	}
 	return found, nil
 }
 
@@ -294,46 +323,6 @@ func (b *binder) displayName(s *scope, index int, name string) string {
 		}
 	}
 	return name
-}
-
-// noColumn is the error for a column that does not exist.
-func (b *binder) noColumn(sc *scope, table, name string, at sql.Node) error {
-	var err *pgerr.Error
-	if table != "" {
-		err = pgerr.New(pgerr.UndefinedColumn, "column %s.%s does not exist", table, name)
-	} else {
-		err = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name)
-	}
-	if hint := closestColumn(sc, table, name); hint != "" {
-		err = err.WithHint("Perhaps you meant to reference the column \"%s\".", hint)
-	}
-	return err.At(b.at(at))
-}
-
-// closestColumn suggests a column by PostgreSQL's measure: at most three edits,
-// and at most half of the name written.
-func closestColumn(sc *scope, table, name string) string {
-	best, dist := "", 4
-	for s := sc; s != nil; s = s.outside() {
-		for _, it := range s.items {
-			if it.name == "" {
-				continue
-			}
-			for _, c := range it.cols {
-				d := catalog.Distance(name, c.name, dist)
-				if d > len(name)/2 {
-					continue
-				}
-				if table != "" && it.name != table {
-					d++
-				}
-				if d < dist {
-					best, dist = it.name+"."+c.name, d
-				}
-			}
-		}
-	}
-	return best
 }
 
 // noTable is the error for a qualifier that names no item of FROM.

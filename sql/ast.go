@@ -1,5 +1,7 @@
 package sql
 
+import "github.com/streamdb/streamdb/pgerr"
+
 // At carries the place of a node: the byte offset of its first (for operators:
 // of the operator's) token in the whole text given to Parse. Nodes made by a
 // rewrite may have NoPos.
@@ -83,6 +85,8 @@ type Parsed struct {
 	NumParams int
 	// Far are the names in it that begin with the name of a database.
 	Far []FarName
+	// unnamed is the error of a subquery in FROM without an alias.
+	unnamed *pgerr.Error
 }
 
 // FarName is the parts of a name that begins with the name of a database, and what

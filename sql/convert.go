@@ -20,6 +20,7 @@ type converter struct {
 	asOf     map[int32]Expr      // FOR SYSTEM_TIME AS OF by the table's offset
 	structs  map[int32]*TypeName // STRUCT<...> by the type's offset
 	far      []FarName
+	unnamed  *unnamedQuery // the first in FROM without an alias
 }
 
 // name is nameOf for an object that a statement is about.

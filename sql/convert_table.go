@@ -18,6 +18,9 @@ func (c *converter) table(n *pg.Node) TableExpr {
 	case *pg.Node_RangeSubselect:
 		r := v.RangeSubselect
 		q := c.query(r.Subquery, At{NoPos})
+		if r.Alias == nil && c.unnamed == nil {
+			c.unnamed = &unnamedQuery{int(queryOffset(q)), q.Values != nil}
+		}
 		return &SubqueryTable{At{queryOffset(q)}, q, r.Lateral, aliasOf(r.Alias)}
 	case *pg.Node_RangeFunction:
 		return c.rangeFunction(v.RangeFunction)
@@ -44,10 +47,12 @@ func queryOffset(q *Select) int32 {
 	}
 	switch {
 	case q == nil:
-	case len(q.Targets) > 0:
+	case len(q.Targets) > 0 && q.Targets[0].Pos != NoPos:
 		return q.Targets[0].Pos
 	case len(q.Values) > 0 && len(q.Values[0]) > 0:
 		return q.Values[0][0].Offset()
+	case len(q.From) > 0:
+		return q.From[0].Offset()
 	}
 	return NoPos
 }

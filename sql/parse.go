@@ -16,17 +16,24 @@ import (
 // An empty text has no statements. A statement whose syntax is PostgreSQL's but
 // which StreamDB lacks becomes *Unsupported, with its error inside. The result
 // shares memory with text.
-func Parse(text string) (out []Parsed, err error) {
+func Parse(text string) ([]Parsed, error) { return caught(text, true) }
+
+// ParseStored is Parse for the definition of an object: it takes also what the grammar
+// of later versions does and PostgreSQL 15 refuses (strict.go), since definitions may
+// have been written before that was refused here.
+func ParseStored(text string) ([]Parsed, error) { return caught(text, false) }
+
+func caught(text string, strict bool) (out []Parsed, err error) {
 	defer func() { // a fault of ours in one client's text must not end the others' sessions
 		if r := recover(); r != nil {
 			out, err = nil, pgerr.New(pgerr.Internal, "internal error in the parser: %v", r)
 		}
 	}()
-	return parse(text)
+	return parse(text, strict)
 }
 
 // parse is Parse without the net for panics.
-func parse(text string) (out []Parsed, err error) {
+func parse(text string, strict bool) (out []Parsed, err error) {
 	if i := invalidUTF8(text); i >= 0 {
 		return nil, pgerr.New(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x", text[i])
 	}
@@ -42,6 +49,11 @@ func parse(text string) (out []Parsed, err error) {
 	if lexErr != nil {
 		return nil, wordLexError(text, lexErr)
 	}
+	if strict {
+		if e := checkNumbers(text, toks, !foreign); e != nil {
+			return nil, e
+		}
+	}
 	if len(parts) == 0 {
 		return nil, nil
 	}
@@ -50,6 +62,18 @@ func parse(text string) (out []Parsed, err error) {
 			return []Parsed{*p}, nil
 		}
 	}
+	if out, err = parseParts(text, parts, foreign); err != nil || !strict {
+		return out, err
+	}
+	for i := range out {
+		if e := out[i].unnamed; e != nil {
+			return nil, e
+		}
+	}
+	return out, nil
+}
+
+func parseParts(text string, parts [][]token, foreign bool) (out []Parsed, err error) {
 	if !foreign {
 		return parseNative(text, parts)
 	}
@@ -111,7 +135,7 @@ func parseNative(text string, parts [][]token) ([]Parsed, error) {
 func finish(c *converter, n *pg.Node, text string, t []token) (Parsed, *pgerr.Error) {
 	p := spanOf(text, t)
 	stmt := c.stmt(n, At{int32(p.Start)})
-	if e := settle(c, &p, stmt); e != nil {
+	if e := settle(c, &p, stmt, t); e != nil {
 		return p, e
 	}
 	setQueryText(p.Stmt, text, t)
@@ -124,7 +148,10 @@ func spanOf(text string, t []token) Parsed {
 }
 
 // settle puts the statement into p: itself, or an *Unsupported.
-func settle(c *converter, p *Parsed, stmt Stmt) *pgerr.Error {
+func settle(c *converter, p *Parsed, stmt Stmt, t []token) *pgerr.Error {
+	if u := c.unnamed; u != nil {
+		p.unnamed = u.error(c.text, t)
+	}
 	p.Stmt, p.NumParams, p.Far = stmt, c.maxParam, c.far
 	if c.err == nil {
 		return nil

@@ -73,6 +73,16 @@ func TestErrorPositions(t *testing.T) {
 		{`CREATE SOURCE s (a int, WATERMARK FOR a AS)`, `)`, `near ")"`, "42601"},
 		{`CREATE TABLE t (a int) INCLUDE nothing WITH (connector = 'x')`, `nothing`, `near "nothing"`, "42601"},
 		{`DROP SOURCE`, ``, `end of input`, "42601"},
+		{`SELECT 1, 1_2_3`, `1_2_3`, `trailing junk after numeric literal at or near "1_2_3"`, "42601"},
+		{`SELECT 0x1F`, `0x1F`, `trailing junk after numeric literal at or near "0x1F"`, "42601"},
+		{`SELECT 'ä' || $1a`, `$1a`, `trailing junk after parameter at or near "$1a"`, "42601"},
+		{`SELEC 1_0`, `SELEC`, `syntax error at or near "SELEC"`, "42601"},
+		{`SELECT * FROM (SELECT 1) WHERE true`, `(SELECT 1)`, `subquery in FROM must have an alias`, "42601"},
+		{`SELECT * FROM a JOIN ((SELECT 1) UNION (VALUES (2))) ON true`, `((SELECT`, `subquery in FROM must have an alias`, "42601"},
+		{`SELECT * FROM ((SELECT 1) JOIN b ON true)`, `(SELECT 1)`, `subquery in FROM must have an alias`, "42601"},
+		{`SELECT * FROM (SELECT * FROM (VALUES (1, 2)))`, `(VALUES`, `VALUES in FROM must have an alias`, "42601"},
+		{`SELECT 1; DELETE FROM t USING LATERAL (TABLE u)`, `(TABLE u)`, `subquery in FROM must have an alias`, "42601"},
+		{`CREATE MATERIALIZED VIEW v AS SELECT f(1, (2)) FROM (SELECT f(1, (2)) FROM t) EMIT ON WINDOW CLOSE`, `(SELECT f`, `subquery in FROM must have an alias`, "42601"},
 		{`INSERT INTO t VALUES (1) ON CONFLICT DO UPDATE SET a = 1`, `ON CONFLICT`, `requires inference specification`, "42601"},
 	} {
 		_, err := Parse(c.text)
@@ -285,7 +295,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		ps, err := parse(s)
+		ps, err := parse(s, true)
 		if err != nil {
 			var e *pgerr.Error
 			if !errors.As(err, &e) || e.Pos > utf8.RuneCountInString(s)+1 || e.Code == pgerr.Internal {

@@ -51,7 +51,7 @@ func parseOne(text string, t []token) (Parsed, *pgerr.Error) {
 	if e != nil {
 		return p, e
 	}
-	e = settle(c, &p, stmt)
+	e = settle(c, &p, stmt, r.t)
 	return p, e
 }
 

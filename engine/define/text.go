@@ -35,7 +35,7 @@ func Redefine(o catalog.Object, f func(sql.Stmt)) {
 	if def == nil || *def == "" {
 		return
 	}
-	sts, err := sql.Parse(*def)
+	sts, err := sql.ParseStored(*def)
 	if err != nil || len(sts) != 1 {
 		return
 	}

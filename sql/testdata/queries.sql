@@ -2,7 +2,7 @@ SELECT 1;
 SELECT;
 TABLE t;
 VALUES (1, 'a'), (2, NULL), (3, DEFAULT);
-SELECT -1, - 2.5, +3, 9999999999, 1e10, .5, 1., 0x1F, B'0101', X'1F', TRUE, NULL, 'it''s', E'tab\t\\', $$dollar$$, U&'\00e4', -(-1), -x;
+SELECT -1, - 2.5, +3, 9999999999, 1e10, .5, 1., B'0101', X'1F', TRUE, NULL, 'it''s', E'tab\t\\', $$dollar$$, U&'\00e4', -(-1), -x;
 SELECT a, t.a, s.t.a, *, t.*, s.t.*, "Mixed Case", "select" FROM s.t AS t (a, b);
 SELECT a + b * c - (d - e) / f % g ^ h, (a + b) * c, a - (b - c), a || b || c, a OPERATOR(pg_catalog.+) b, @ a, !! b, a #>> b -> c;
 SELECT a = b AND c <> d OR NOT e AND (f OR g) AND (h AND i), NOT (a = b), (a < b) = (c > d), a != b;
