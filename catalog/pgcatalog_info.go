@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/types"
 )
 
@@ -48,10 +49,13 @@ func seenRels(c *Context) []rel {
 	return slices.DeleteFunc(all, func(x rel) bool { return !c.sees(x.obj) })
 }
 
-// insertable reports whether INSERT works.
-func insertable(x rel) bool {
-	t, ok := x.obj.(*Table)
-	return ok && t.FromSource == 0
+// updatable tells how the rows of a relation can be changed.
+func updatable(c *Context, x rel) expr.Updatable {
+	if c.Session == nil || c.Session.Catalog == nil || x.obj == nil {
+		_, ok := x.obj.(*Table)
+		return expr.Updatable{Update: ok, Insert: ok, Delete: ok}
+	}
+	return c.Session.Catalog.Updatable(x.obj.Header().OID)
 }
 
 func infoTableDefs() []def {
@@ -63,7 +67,7 @@ func infoTableDefs() []def {
 				if x.kind == 'r' && IsTemp(x.Schema) {
 					kind = "LOCAL TEMPORARY"
 				}
-				r.add(database(c), x.Schema, x.Name, kind, yesNo(insertable(x)), "NO")
+				r.add(database(c), x.Schema, x.Name, kind, yesNo(updatable(c, x).Insert), "NO")
 			}
 		}},
 		{"information_schema.columns", "table_catalog table_schema table_name column_name ordinal_position column_default is_nullable " +
@@ -94,7 +98,8 @@ func infoTableDefs() []def {
 						text = viewText(Shown(v.Text, v.Query))
 					}
 				}
-				r.add(database(c), x.Schema, x.Name, text, check, "NO", "NO", "NO", "NO", "NO")
+				u := updatable(c, x)
+				r.add(database(c), x.Schema, x.Name, text, check, yesNo(u.Update && u.Delete), yesNo(u.Insert), "NO", "NO", "NO")
 			}
 		}},
 		{"information_schema.view_table_usage", "view_catalog view_schema view_name table_catalog table_schema table_name", func(c *Context, r *rows) {
@@ -118,6 +123,7 @@ func infoTableDefs() []def {
 func fillInfoColumns(c *Context, r *rows) {
 	db := database(c)
 	for _, x := range seenRels(c) {
+		can := updatable(c, x)
 		for i := range x.cols {
 			col := &x.cols[i]
 			t, notNull := col.Type, col.NotNull
@@ -137,7 +143,7 @@ func fillInfoColumns(c *Context, r *rows) {
 			num := ColumnNumber(x.cols, i)
 			r.add(db, x.Schema, x.Name, col.Name, num, orNull(c.Snapshot.DefaultText(col, searchPath(c))), yesNo(!notNull), dataType(t),
 				f.length, f.octets, f.precision, f.radix, f.scale, f.datetime, domainDB, domainSchema, domainName, db, typeSchema(t), t.TypName(), oidText(uint32(num)),
-				"NO", yesNo(col.Identity != ""), orNull(col.Identity), ident.start, ident.increment, ident.max, ident.min, ident.cycle, generated, orNull(col.Generated), yesNo(insertable(x)))
+				"NO", yesNo(col.Identity != ""), orNull(col.Identity), ident.start, ident.increment, ident.max, ident.min, ident.cycle, generated, orNull(col.Generated), yesNo(can.Column(i+1)))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 )
@@ -332,4 +333,17 @@ func (i info) FunctionText(oid uint32, part string) (string, bool) {
 		b.WriteString("AS $" + tag + "$" + f.Body + "$" + tag + "$\n")
 	}
 	return b.String(), true
+}
+
+// Updatable implements expr.CatalogInfo.
+func (i info) Updatable(oid uint32) expr.Updatable {
+	switch o := i.snap.ByOID(oid).(type) {
+	case *catalog.Table:
+		can := o.FromSource == 0 && !i.snap.Builtin(oid)
+		return expr.Updatable{Update: can, Insert: can, Delete: can}
+	case *catalog.View:
+		pl := &planner.Planner{Cat: i.snap, Session: &i.s.expr}
+		return pl.Updatable(o)
+	}
+	return expr.Updatable{Columns: []bool{}}
 }

@@ -142,6 +142,31 @@ type CatalogInfo interface {
 	// FunctionText returns a part of the definition of a function that a user made:
 	// result, arguments, identity, definition or body.
 	FunctionText(oid uint32, part string) (string, bool)
+	// Updatable tells how the rows of a relation can be changed.
+	Updatable(oid uint32) Updatable
+}
+
+// Updatable tells which statements change the rows of a relation, and of a view, which
+// columns they may give values (nil: all).
+type Updatable struct {
+	Update, Insert, Delete bool
+	Columns                []bool
+}
+
+// Events are the statements as pg_relation_is_updatable has them.
+func (u Updatable) Events() int32 {
+	n := int32(0)
+	for bit, can := range map[int32]bool{4: u.Update, 8: u.Insert, 16: u.Delete} {
+		if can {
+			n |= bit
+		}
+	}
+	return n
+}
+
+// Column reports whether column number n can be updated.
+func (u Updatable) Column(n int) bool {
+	return n > 0 && u.Update && u.Delete && (u.Columns == nil || n <= len(u.Columns) && u.Columns[n-1])
 }
 
 // RowErrors lists rows whose evaluation failed, each at most once. To use it

@@ -6,6 +6,7 @@ import (
 	"github.com/streamdb/streamdb/charset"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/types"
+	"github.com/streamdb/streamdb/vec"
 )
 
 // fixed makes a function whose answer never varies, NULL arguments or not.
@@ -111,6 +112,12 @@ func (r *row) boolOr(k int, def bool) bool {
 func catalogFuncs() []*Func {
 	oid := func(r *row) uint32 { return uint32(r.i8(0)) }
 	out := []*Func{
+		withCatalog("pg_relation_is_updatable", ts(types.TRegclass, tBool), tI4, func(r *row, c CatalogInfo) error {
+			return r.putI4(int(c.Updatable(oid(r)).Events()))
+		}),
+		withCatalog("pg_column_is_updatable", ts(types.TRegclass, types.TInt2, tBool), tBool, func(r *row, c CatalogInfo) error {
+			return r.putBool(c.Updatable(oid(r)).Column(int(r.args[1].(*vec.Col[int16]).Vals[r.i])))
+		}),
 		withCatalog("pg_table_is_visible", ts(tOid), tBool, func(r *row, c CatalogInfo) error { return r.putBool(c.TableVisible(oid(r))) }),
 		withCatalog("obj_description", ts(tOid, tName), tText, func(r *row, c CatalogInfo) error {
 			return r.found(c.Description(oid(r), r.s(1), 0))

@@ -189,7 +189,7 @@ func (b *binder) changeable(v *catalog.View, verb string) (*changing, error) {
 		columns = columns || plain
 		out.view.cols = append(out.view.cols, e)
 	}
-	if !columns {
+	if !columns && verb != "delete from" {
 		return nil, refuse("Views that have no updatable columns are not automatically updatable.")
 	}
 	return out, b.changeableWhere(out, base, q, s.sc)
@@ -284,4 +284,24 @@ func (b *binder) changeableFrom(te *sql.TableRef, verb string) (*changing, *rang
 		}
 	}
 	return base, guarded(it, b.need(rel.Header().OID, catalog.Select)), nil
+}
+
+// Updatable tells how the rows of a view can be changed.
+func (p *Planner) Updatable(v *catalog.View) expr.Updatable {
+	can := func(verb string) *changing {
+		c, err := p.newBinder(false).changeable(v, verb)
+		if err != nil {
+			return nil
+		}
+		return c
+	}
+	c := can("update")
+	if c == nil {
+		return expr.Updatable{Delete: can("delete from") != nil, Columns: []bool{}}
+	}
+	out := expr.Updatable{Update: true, Insert: true, Delete: true, Columns: make([]bool, len(c.view.cols))}
+	for i, e := range c.view.cols {
+		_, out.Columns[i] = e.(*expr.Col)
+	}
+	return out
 }
