@@ -227,6 +227,13 @@ func (s *selection) bindDistinctOn() error {
 			return s.b.errAt(s.unordered(), pgerr.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions")
 		}
 	}
+	// PostgreSQL sorts by all of them to find the first rows, which is then the order
+	// of the result; a LIMIT cuts it off in that order.
+	for _, i := range s.on {
+		if !slices.ContainsFunc(s.order, func(k targetKey) bool { return k.target == i }) {
+			s.order = append(s.order, targetKey{target: i})
+		}
+	}
 	return nil
 }
 
