@@ -209,17 +209,14 @@ func (s *Session) settingCommand(st sql.Stmt) commandFunc {
 	}
 	what := strings.ToUpper(st.(*sql.Discard).What)
 	return tagged("DISCARD "+what, func(context.Context) error {
-		if what == "TEMP" || what == "ALL" && !s.tx.block {
+		if what == "TEMP" || what == "ALL" {
 			s.dropTemporary()
 		}
-		if what == "SEQUENCES" || what == "ALL" && !s.tx.block {
+		if what == "SEQUENCES" || what == "ALL" {
 			s.given = given{}
 		}
 		if what != "ALL" {
 			return nil
-		}
-		if s.tx.block {
-			return pgerr.New(pgerr.ActiveSQLTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.client.Statements().Clear()
 		s.listen("", true)

@@ -128,9 +128,6 @@ func (e *Engine) sessionsIn(db uint32) (out []*Session) {
 
 // databaseStmt is CREATE, ALTER (with options) and DROP DATABASE.
 func (s *Session) databaseStmt(ctx context.Context, src *statement, st *sql.DatabaseStmt) error {
-	if inBlock := s.tx.block || src.part; st.Verb != "ALTER" && inBlock {
-		return pgerr.New(pgerr.ActiveSQLTransaction, "%s DATABASE cannot run inside a transaction block", st.Verb)
-	}
 	switch st.Verb {
 	case "CREATE":
 		return s.createDatabase(src.whole, st)

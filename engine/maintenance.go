@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strings"
-
 	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
@@ -11,13 +9,6 @@ import (
 // reindex is REINDEX, which has nothing to do: indexes are part of every commit.
 func (s *Session) reindex(st *sql.Reindex) error {
 	snap := s.snapshot()
-	what := strings.ToUpper(st.Kind)
-	if st.Concurrently {
-		what = "CONCURRENTLY"
-	}
-	if (st.Concurrently || st.Kind == "schema" || st.Kind == "database" || st.Kind == "system") && s.tx.block {
-		return pgerr.New(pgerr.ActiveSQLTransaction, "REINDEX %s cannot run inside a transaction block", what)
-	}
 	switch st.Kind {
 	case "schema":
 		o, err := s.dropTarget(snap, "schema", st.Name)
@@ -88,9 +79,6 @@ func (s *Session) keyIndexTable(snap *catalog.Snapshot, n sql.Name) *catalog.Tab
 // which index was named.
 func (s *Session) cluster(st *sql.Cluster) error {
 	if st.Table == nil {
-		if s.tx.block {
-			return pgerr.New(pgerr.ActiveSQLTransaction, "CLUSTER cannot run inside a transaction block")
-		}
 		return nil
 	}
 	o, err := s.resolve(s.snapshot(), *st.Table)

@@ -387,6 +387,9 @@ func (o *portal) tryStart(ctx context.Context) error {
 		}
 		return nil
 	}
+	if err := p.s.outsideBlocks(p.st); err != nil {
+		return err
+	}
 	res, tag, err := p.command(ctx, o.args)
 	if err != nil {
 		return err
