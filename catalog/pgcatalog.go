@@ -84,8 +84,6 @@ func systemType(name string) types.T {
 		return t
 	}
 	switch name {
-	case "xid":
-		return types.TOid
 	case "_aclitem":
 		return types.ArrayOf(types.Text)
 	}
@@ -161,8 +159,11 @@ func (r *rows) add(vals ...any) {
 }
 
 func zeroOf(t types.T) types.Datum {
-	if t.ID == types.Array {
+	switch t.ID {
+	case types.Array:
 		return types.ArrayDatum(nil)
+	case types.LSN, types.Xid8, types.Xid:
+		return string(types.AppendWord(nil, t, 0))
 	}
 	return asKind(t.Kind(), zeroOfKind(t.Kind()))
 }

@@ -259,7 +259,7 @@ func comparableTypes() []types.T {
 	return ts(types.TBool, types.TInt2, types.TInt4, types.TInt8, types.TFloat4, types.TFloat8, types.TNumeric,
 		types.TText, types.TBpchar, types.TChar, types.TName, types.TBytea, types.TDate, types.TTime,
 		types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSONB, types.TOid,
-		types.TInet, types.TMacaddr, types.TMacaddr8, types.TBit, types.TVarbit, types.TTimetz, types.TMoney)
+		types.TInet, types.TMacaddr, types.TMacaddr8, types.TBit, types.TVarbit, types.TTimetz, types.TMoney, types.TLSN, types.TXid8)
 }
 
 // mixedPairs are the pairs that PostgreSQL compares without a cast in the tree;

@@ -28,7 +28,7 @@ func hashFuncs() []*Func {
 		add(name, "extended", t)
 	}
 	for name, t := range map[string]types.T{"hash_numeric": tNum, "timestamp_hash": tTS, "time_hash": tTime, "timetz_hash": types.TTimetz, "interval_hash": tIv,
-		"uuid_hash": types.TUUID, "jsonb_hash": tJSONB, "hash_array": AnyArray, "hash_range": AnyRange, "hash_multirange": AnyMultirange, "hash_record": types.TRecord} {
+		"uuid_hash": types.TUUID, "pg_lsn_hash": types.TLSN, "jsonb_hash": tJSONB, "hash_array": AnyArray, "hash_range": AnyRange, "hash_multirange": AnyMultirange, "hash_record": types.TRecord} {
 		add(name, "_extended", t)
 	}
 	return out

@@ -46,6 +46,10 @@ func extremes(t types.T) []string {
 		return []string{"-92233720368547758.08", "0", "-0.01", "1234.56", "92233720368547758.07"}
 	case types.Timetz:
 		return []string{"00:00:00+15:59:59", "24:00:00-15:59:59", "12:34:56.789012+02"}
+	case types.LSN:
+		return []string{"0/0", "16/B374D848", "FFFFFFFF/FFFFFFFF"}
+	case types.Xid8, types.Xid:
+		return []string{"0", "7", "18446744073709551615"}
 	case types.Bit, types.Varbit:
 		return []string{"", "0", "1", "10110", "000000001", "11111111111111111111111111111111111"}
 	case types.JSON, types.JSONB:

@@ -66,10 +66,9 @@ interval time: + interval_pl_time
 interval timestamp: + interval_pl_timestamp
 interval timestamptz: + interval_pl_timestamptz
 interval timetz: + interval_pl_timetz
-json _text: #> json_extract_path, #>> json_extract_path_text
 json int4: -> json_array_element, ->> json_array_element_text
 json text: -> json_object_field, ->> json_object_field_text
-jsonb _text: - jsonb_delete, #- jsonb_delete_path, ?& jsonb_exists_all, ?| jsonb_exists_any, #> jsonb_extract_path, #>> jsonb_extract_path_text
+jsonb _text: #- jsonb_delete_path, ?& jsonb_exists_all, ?| jsonb_exists_any
 jsonb int4: -> jsonb_array_element, ->> jsonb_array_element_text, - jsonb_delete
 jsonb jsonb: || jsonb_concat, <@ jsonb_contained, @> jsonb_contains, = jsonb_eq, >= jsonb_ge, > jsonb_gt, <= jsonb_le, < jsonb_lt, <> jsonb_ne
 jsonb jsonpath: @? jsonb_path_exists_opr, @@ jsonb_path_match_opr
@@ -109,4 +108,10 @@ timetz interval: - timetz_mi_interval, + timetz_pl_interval
 timetz timetz: = timetz_eq, >= timetz_ge, > timetz_gt, <= timetz_le, < timetz_lt, <> timetz_ne
 uuid uuid: = uuid_eq, >= uuid_ge, > uuid_gt, <= uuid_le, < uuid_lt, <> uuid_ne
 varbit varbit: || bitcat, = varbiteq, >= varbitge, > varbitgt, <= varbitle, < varbitlt, <> varbitne
+pg_lsn pg_lsn: = pg_lsn_eq, >= pg_lsn_ge, > pg_lsn_gt, <= pg_lsn_le, < pg_lsn_lt, <> pg_lsn_ne, - pg_lsn_mi
+pg_lsn numeric: + pg_lsn_pli, - pg_lsn_mii
+numeric pg_lsn: + numeric_pl_pg_lsn
+xid8 xid8: = xid8eq, >= xid8ge, > xid8gt, <= xid8le, < xid8lt, <> xid8ne
+xid xid: = xideq, <> xidneq
+xid int4: = xideqint4, <> xidneqint4
 `

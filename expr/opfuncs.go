@@ -21,9 +21,9 @@ func operatorFuncs(ops map[string][]*Func) []*Func {
 		for _, entry := range strings.Split(list, ", ") {
 			op, name, _ := strings.Cut(entry, " ")
 			if f := operatorOver(ops, op, args); f != nil {
-				g := *f
+				g := *f.target()
 				g.Name = name
-				out = append(out, &g)
+				out = append(out, declaredOver(args, &g))
 			}
 		}
 	}
@@ -34,10 +34,19 @@ func operatorFuncs(ops map[string][]*Func) []*Func {
 func operatorOver(ops map[string][]*Func, op string, args []types.T) *Func {
 	for _, f := range ops[op] {
 		if slices.Equal(f.Args, args) {
-			return f.target()
+			return f
 		}
 	}
 	return nil
+}
+
+// declaredOver is f as a function of arguments of other types, which are converted to
+// those that it computes with.
+func declaredOver(args []types.T, f *Func) *Func {
+	if slices.Equal(f.Args, args) {
+		return f
+	}
+	return &Func{Name: f.Name, Args: args, Ret: f.Ret, Volatility: f.Volatility, As: f}
 }
 
 // operandTypes reads names of types, of polymorphic ones too.
@@ -64,13 +73,13 @@ func operandTypes(names string) []types.T {
 func sendFuncs() []*Func {
 	var out []*Func
 	for _, t := range ts(tBool, types.TInt2, tI4, tI8, types.TFloat4, tF8, types.TNumeric, tText, types.TVarchar, types.TBpchar, tName, types.TBytea,
-		types.TInet, types.TCidr, types.TMacaddr, types.TMacaddr8, types.TBit, types.TVarbit, types.TMoney, types.TDate, types.TTime, types.TTimetz, types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSON, types.TJSONB, tOid) {
+		types.TInet, types.TCidr, types.TMacaddr, types.TMacaddr8, types.TBit, types.TVarbit, types.TMoney, types.TDate, types.TTime, types.TTimetz, types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSON, types.TJSONB, tOid, types.TLSN, types.TXid8, types.TXid) {
 		name := t.TypName() + "send"
 		switch t.ID {
 		case types.Money:
 			name = "cash_send"
 		case types.Numeric, types.Date, types.Time, types.Timetz, types.Timestamp, types.Timestamptz, types.Interval, types.UUID, types.JSON, types.JSONB,
-			types.Inet, types.Cidr, types.Macaddr, types.Macaddr8, types.Bit, types.Varbit:
+			types.Inet, types.Cidr, types.Macaddr, types.Macaddr8, types.Bit, types.Varbit, types.LSN:
 			name = strings.TrimSuffix(name, "send") + "_send"
 		}
 		out = append(out, safe(fn(name, ts(t), types.TBytea, func(r *row) error {

@@ -16,14 +16,15 @@ cmp: btint84cmp int8 int4, btint8cmp int8, btoidcmp oid, btrecordcmp record, cas
 cmp: date_cmp_timestamptz date timestamptz, interval_cmp interval, macaddr8_cmp macaddr8, macaddr_cmp macaddr, numeric_cmp numeric,
 cmp: range_cmp anyrange, multirange_cmp anymultirange, time_cmp time, timestamp_cmp timestamp, timestamp_cmp_date timestamp date,
 cmp: timestamp_cmp_timestamptz timestamp timestamptz, timestamptz_cmp timestamptz, timestamptz_cmp_date timestamptz date,
-cmp: timestamptz_cmp_timestamp timestamptz timestamp, timetz_cmp timetz
+cmp: timestamptz_cmp_timestamp timestamptz timestamp, timetz_cmp timetz, pg_lsn_cmp pg_lsn, xid8cmp xid8
 pick: array_larger anyarray, array_smaller anyarray, bpchar_larger bpchar, bpchar_smaller bpchar, cashlarger money, cashsmaller money,
 pick: date_larger date, date_smaller date, enum_larger anyenum, enum_smaller anyenum, float4larger float4, float4smaller float4,
 pick: float8larger float8, float8smaller float8, int2larger int2, int2smaller int2, int4larger int4, int4smaller int4, int8larger int8,
 pick: int8smaller int8, interval_larger interval, interval_smaller interval, network_larger inet, network_smaller inet, numeric_larger numeric,
 pick: numeric_smaller numeric, oidlarger oid, oidsmaller oid, text_larger text, text_smaller text, time_larger time, time_smaller time,
 pick: timestamp_larger timestamp, timestamp_smaller timestamp, timestamptz_larger timestamptz, timestamptz_smaller timestamptz,
-pick: timetz_larger timetz, timetz_smaller timetz
+pick: timetz_larger timetz, timetz_smaller timetz, pg_lsn_larger pg_lsn, pg_lsn_smaller pg_lsn, xid8_larger xid8,
+pick: xid8_smaller xid8
 `
 
 func supportFuncs(ops map[string][]*Func) []*Func {
@@ -39,10 +40,10 @@ func supportFuncs(ops map[string][]*Func) []*Func {
 			if len(args) == 1 {
 				args = append(args, args[0])
 			}
-			// Of two types, the comparison of their common one is meant.
-			args = operatorOver(ops, "<", args).Args
 			if kind == "cmp" {
-				out = append(out, orderOf(name, args))
+				// Of two types, the comparison of their common one is meant.
+				f := orderOf(name, operatorOver(ops, "<", args).target().Args)
+				out = append(out, declaredOver(args, f))
 			} else {
 				out = append(out, oneOf(name, args))
 			}
@@ -94,7 +95,7 @@ var otherNames = [][3]string{
 func addOtherNames(funcs map[string][]*Func) {
 	for _, n := range otherNames {
 		if f := operatorOver(funcs, n[1], operandTypes(n[2])); f != nil {
-			g := *f
+			g := *f.target()
 			g.Name = n[0]
 			funcs[n[0]] = append(funcs[n[0]], &g)
 		}

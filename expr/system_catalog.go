@@ -41,8 +41,10 @@ func fixedFuncs() []*Func {
 	null("pg_get_statisticsobjdef", tText, ts(tOid))
 	null("pg_describe_object", tText, ts(tOid, tOid, tI4))
 	null("pg_tablespace_location", tText, ts(tOid))
-	null("pg_last_wal_receive_lsn", tText, nil)
+	null("pg_last_wal_receive_lsn", types.TLSN, nil)
+	null("pg_last_wal_replay_lsn", types.TLSN, nil)
 	null("txid_current_if_assigned", tI8, nil)
+	null("pg_current_xact_id_if_assigned", types.TXid8, nil)
 	no := func(name string, args []types.T) { out = append(out, fixed(name, args, tBool, false)) }
 	no("pg_relation_is_publishable", ts(types.TRegclass))
 	no("pg_is_in_recovery", nil)
@@ -150,13 +152,19 @@ func catalogFuncs() []*Func {
 				return r.found(c.ConstraintDef(oid(r), r.boolOr(at, false)))
 			}))
 	}
-	viewByName := withCatalog("pg_get_viewdef", ts(tText), tText, func(r *row, c CatalogInfo) error {
-		if o, ok := c.RelationOID(strings.Clone(r.s(0))); ok {
-			return r.found(c.ViewDef(o, false))
+	viewByName := func(r *row, c CatalogInfo) error {
+		resolve := r.c.options().Resolve
+		if resolve == nil {
+			return r.null()
 		}
-		return r.null()
-	})
-	out = append(out, viewByName,
+		o, err := resolve(types.T{ID: types.Regclass, Mod: -1}, strings.Clone(r.s(0)))
+		if err != nil {
+			return err
+		}
+		return r.found(c.ViewDef(uint32(o), r.boolOr(1, false)))
+	}
+	out = append(out, withCatalog("pg_get_viewdef", ts(tText), tText, viewByName), withCatalog("pg_get_viewdef", ts(tText, tBool), tText, viewByName),
+		withCatalog("pg_get_viewdef", ts(tOid, tI4), tText, func(r *row, c CatalogInfo) error { return r.found(c.ViewDef(oid(r), true)) }),
 		withCatalog("pg_get_indexdef", ts(tOid), tText, func(r *row, c CatalogInfo) error { return r.found(c.IndexDef(oid(r), 0, false)) }),
 		withCatalog("pg_get_indexdef", ts(tOid, tI4, tBool), tText, func(r *row, c CatalogInfo) error {
 			return r.found(c.IndexDef(oid(r), r.i4(1), r.bool(2)))

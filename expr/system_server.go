@@ -37,7 +37,7 @@ func serverFuncs() []*Func {
 	transaction := func(r *row, s ServerInfo) error { return r.putI8(s.Transaction()) }
 	out := append(databaseSizeFuncs(),
 		safe(withServer("pg_postmaster_start_time", nil, tTSTZ, start)), safe(withServer("pg_conf_load_time", nil, tTSTZ, start)),
-		volatile(safe(withServer("txid_current", nil, tI8, transaction))), volatile(safe(withServer("pg_current_xact_id", nil, tI8, transaction))))
+		volatile(safe(withServer("txid_current", nil, tI8, transaction))), volatile(safe(withServer("pg_current_xact_id", nil, types.TXid8, func(r *row, s ServerInfo) error { return r.putWord(s.Transaction()) }))))
 	for _, name := range []string{"pg_terminate_backend", "pg_cancel_backend"} {
 		out = append(out, volatile(withServer(name, ts(tI4), tBool, func(r *row, s ServerInfo) error {
 			done, err := s.SignalBackend(int32(r.i4(0)), name == "pg_terminate_backend")

@@ -12,12 +12,12 @@ type registry struct {
 // tables builds the registry at its first use; it is immutable afterwards.
 var tables = sync.OnceValue(func() *registry {
 	r := &registry{funcs: map[string][]*Func{}, ops: map[string][]*Func{}, aggs: map[string][]*AggFunc{}}
-	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps(), recordOps(), rangeOps(), pathOps(), inetOps(), macaddrOps(), bitOps(), timetzOps(), moneyOps(), recordImageOps(), patternOrderOps()} {
+	for _, family := range [][]*Func{compareOps(), arithmeticOps(), concatOps(), mathOps(), patternOps(), timeOps(), jsonOps(), arrayOps(), recordOps(), rangeOps(), pathOps(), inetOps(), macaddrOps(), bitOps(), timetzOps(), moneyOps(), recordImageOps(), patternOrderOps(), wordOps()} {
 		for _, f := range family {
 			r.ops[f.Name] = append(r.ops[f.Name], f)
 		}
 	}
-	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), jsonRecordFuncs(), systemFuncs(), enumFuncs(), rangeFuncs(), operatorFuncs(r.ops), supportFuncs(r.ops), sendFuncs(), pathFuncs(), inetFuncs(), macaddrFuncs(), bitFuncs(), timetzFuncs(), moneyFuncs(), hashFuncs()} {
+	for _, family := range [][]*Func{stringFuncs(), numericMath(), regexFuncs(), timeFuncs(), jsonFuncs(), arrayFuncs(), setFuncs(), jsonRecordFuncs(), systemFuncs(), enumFuncs(), rangeFuncs(), operatorFuncs(r.ops), supportFuncs(r.ops), sendFuncs(), pathFuncs(), inetFuncs(), macaddrFuncs(), bitFuncs(), timetzFuncs(), moneyFuncs(), hashFuncs(), wordFuncs()} {
 		for _, f := range family {
 			r.funcs[f.Name] = append(r.funcs[f.Name], f)
 		}

@@ -147,7 +147,12 @@ func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 	}
 	if item.distinct {
 		for i, a := range item.args {
-			if t := a.Type(); (t.ID == types.JSON || t.ID == types.JSONPath) && i < len(e.Args) {
+			switch t := a.Type(); {
+			case t.HasOrder() || i >= len(e.Args):
+			case t.Underlying().ID == types.Xid:
+				return nil, b.placed(pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t).
+					WithDetail("Aggregates with DISTINCT must be able to sort their inputs."), leftmost(e.Args[i].Value))
+			default:
 				return nil, b.errAt(leftmost(e.Args[i].Value), pgerr.UndefinedFunction, "could not identify an equality operator for type %s", t)
 			}
 		}
@@ -245,7 +250,7 @@ func (b *binder) sortKey(x expr.Expr, s sql.SortItem) (sortExpr, error) {
 	default:
 		return k, b.errAt(s, pgerr.WrongObjectType, "operator %s is not a valid ordering operator", s.Using)
 	}
-	if t := x.Type(); t.ID == types.JSON || t.ID == types.JSONPath {
+	if t := x.Type(); !t.HasOrder() {
 		return k, pgerr.New(pgerr.UndefinedFunction, "could not identify an ordering operator for type %s", t).
 			WithHint("Use an explicit ordering operator or modify the query.").At(b.at(s.Expr))
 	}

@@ -274,7 +274,7 @@ func (x *indexBinder) where(e sql.Expr) error {
 
 // orderable refuses types that no index can be on.
 func orderable(t types.T) *pgerr.Error {
-	if t.ID == types.JSON || t.ID == types.JSONPath {
+	if !t.HasOrder() {
 		return pgerr.New(pgerr.UndefinedObject, "data type %s has no default operator class for access method \"btree\"", t).
 			WithHint("You must specify an operator class for the index or define a default operator class for the data type.")
 	}

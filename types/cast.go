@@ -50,6 +50,7 @@ var castTable = [numIDs]castRow{
 	Cidr:        {[]ID{Inet}, nil, nil},
 	Macaddr:     {[]ID{Macaddr8}, nil, nil},
 	Macaddr8:    {[]ID{Macaddr}, nil, nil},
+	Xid8:        {nil, nil, []ID{Xid}},
 }
 
 // IsString reports whether t is one of the string types of category S.
@@ -303,6 +304,8 @@ func castBase(d Datum, from, to T, explicit bool, opt *Options) (Datum, error) {
 		return string(AppendMultirange(nil, SetOf(from, []byte(d.(string))))), nil
 	}
 	switch to.ID {
+	case Xid:
+		return d.(string)[4:], nil
 	case Int2, Int4, Int8:
 		if from.ID == Bit {
 			v, err := ViewBits([]byte(d.(string))).Int(8 * int(to.Size()))

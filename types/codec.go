@@ -24,6 +24,9 @@ var codecs = [numIDs]*codec{
 	Macaddr8: {parse: timeless(parseMacaddr8), text: appendMacaddr, parseBinary: parseMacaddr8Binary, binary: appendRaw},
 	Bit:      {parse: timeless(parseBits), text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
 	Varbit:   {parse: timeless(parseBits), text: appendBitsText, parseBinary: parseBitsBinary, binary: appendBitsBinary, compare: compareBits, key: appendBitsKey, unkey: readBitsKey},
+	LSN:      {parse: timeless(parseLSN), text: appendLSNText, parseBinary: parseWordBinary, binary: appendRaw},
+	Xid8:     {parse: timeless(parseWord), text: appendWordText, parseBinary: parseWordBinary, binary: appendRaw},
+	Xid:      {parse: timeless(parseWord), text: appendWordText, parseBinary: parseWordBinary, binary: appendRaw},
 	Timetz:   {parse: parseTimetzText, text: appendTimetzText, parseBinary: parseTimetzBinary, binary: appendTimetzBinary},
 }
 

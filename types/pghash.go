@@ -212,6 +212,10 @@ func (h PGHash) stored(base, t T, b []byte) (uint64, error) {
 	switch base.ID {
 	case Text, Varchar, Bytea, Name, Macaddr, Macaddr8:
 		return h.Bytes(b), nil
+	case LSN, Xid8:
+		return h.Int64(int64(ViewWord(b))), nil
+	case Xid:
+		return h.Uint32(uint32(ViewWord(b))), nil
 	case Bpchar:
 		for len(b) > 0 && b[len(b)-1] == ' ' {
 			b = b[:len(b)-1]

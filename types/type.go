@@ -70,6 +70,9 @@ const (
 	Bit
 	Varbit
 	Timetz
+	LSN  // pg_lsn
+	Xid8 // see word.go
+	Xid
 	numIDs
 )
 
@@ -119,6 +122,9 @@ var (
 	TBit         = T{ID: Bit, Mod: -1}
 	TVarbit      = T{ID: Varbit, Mod: -1}
 	TJSONPath    = T{ID: JSONPath, Mod: -1}
+	TLSN         = T{ID: LSN, Mod: -1}
+	TXid8        = T{ID: Xid8, Mod: -1}
+	TXid         = T{ID: Xid, Mod: -1}
 	TRecord      = T{ID: Record, Mod: -1}
 	TVoid        = T{ID: Void, Mod: -1}
 )
@@ -272,6 +278,9 @@ var infos = [endOfPseudo]info{
 	Bit:            {"bit", "bit", 1560, 1561, KBytes, -1, 'V'},
 	Varbit:         {"bit varying", "varbit", 1562, 1563, KBytes, -1, 'V'},
 	Timetz:         {"time with time zone", "timetz", 1266, 1270, KBytes, 12, 'D'},
+	LSN:            {"pg_lsn", "pg_lsn", 3220, 3221, KBytes, 8, 'U'},
+	Xid8:           {"xid8", "xid8", 5069, 271, KBytes, 8, 'U'},
+	Xid:            {"xid", "xid", 28, 1011, KBytes, 4, 'U'},
 	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 
@@ -310,6 +319,16 @@ func (t T) OID() uint32 {
 		return infos[t.Elem].arrayOID
 	}
 	return infos[t.ID].oid
+}
+
+// HasOrder reports whether t has an order, and so indexes. Xid has an equality only,
+// json and jsonpath have neither.
+func (t T) HasOrder() bool {
+	switch t.Underlying().ID {
+	case JSON, JSONPath, Xid:
+		return false
+	}
+	return true
 }
 
 // Size returns pg_type.typlen.
