@@ -85,6 +85,11 @@ func (*Role) Dependencies() []uint32 { return nil }
 // ConnLimit is the limit as pg_roles shows it; -1: none.
 func (r *Role) ConnLimit() int { return r.Limit - 1 }
 
+// Predefined reports whether a role is one of those that PostgreSQL comes with.
+func Predefined(oid uint32) bool {
+	return slices.ContainsFunc(predefined(), func(o Object) bool { return o.Header().OID == oid })
+}
+
 // predefined are the roles that PostgreSQL 15 comes with.
 func predefined() []Object {
 	role := func(oid uint32, name string) *Role { return &Role{Head: Head{OID: oid, Name: name}} }

@@ -158,11 +158,32 @@ func stands(st sql.Stmt) bool {
 	return true
 }
 
+// severalSteps reports whether a statement makes several changes that are one only as a
+// transaction.
+func severalSteps(st sql.Stmt) bool {
+	switch st := st.(type) {
+	case *sql.CreateSchema:
+		return len(st.Elements) > 0
+	case *sql.CreateTable:
+		return st.Query != nil && planner.Modifies(st.Query)
+	case *sql.Drop:
+		return st.Cascade && (st.Kind == "type" || st.Kind == "domain")
+	}
+	return false
+}
+
 // enterBlock makes a statement that changes the catalog part of the transaction that
 // it is in: a block, or the statements of one text. What the session has written by
 // itself before it, without a block, is committed first.
 func (s *Session) enterBlock(ctx context.Context, st *statement) error {
 	switch {
+	case !s.tx.block && !st.part && severalSteps(st.Stmt):
+		if err := s.flushWrites(ctx, false); err != nil {
+			return err
+		}
+		s.tx.alone = false // it is a transaction of several changes, which ends with it
+		s.transactional()
+		return nil
 	case !s.tx.block && !st.part:
 		return s.flushWrites(ctx, false)
 	case stands(st.Stmt):
@@ -181,8 +202,16 @@ func (s *Session) enterBlock(ctx context.Context, st *statement) error {
 
 // stageTableAs is the end of CREATE TABLE AS in a transaction: the rows are staged.
 func (s *Session) stageTableAs(ctx context.Context, q *planner.Query, t *catalog.Table, st *sql.CreateTable) error {
-	r := s.newRun(ctx)
-	defer r.close()
+	var rows *vec.Chunk
+	if !st.NoData {
+		if err := s.mayLock(q.Locks); err != nil {
+			return err
+		}
+		var err error
+		if rows, _, err = s.tryWriting(ctx, writing{cat: s.snapshot(), with: q.With, query: q.Root}); err != nil {
+			return stage.ConflictError(err)
+		}
+	}
 	if err := s.changeCatalog(catalog.Change{Create: t}); err != nil {
 		return err
 	}
@@ -190,16 +219,8 @@ func (s *Session) stageTableAs(ctx context.Context, q *planner.Query, t *catalog
 	if st.NoData {
 		return nil
 	}
-	if err := s.mayLock(q.Locks); err != nil {
-		return err
-	}
-	rows, err := r.collect(q.Root)
-	if err == nil {
-		err = r.keepLocks()
-	}
-	if err != nil {
-		return err
-	}
+	r := s.newRun(ctx)
+	defer r.close()
 	s.made = 0
 	for i := range rows.Rows {
 		s.made += rows.Weight(i)

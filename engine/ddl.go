@@ -64,9 +64,9 @@ type ddlFunc = func(ctx context.Context, pl *planner.Planner) error
 func (s *Session) ddlAction(p *prepared) (string, ddlFunc, error) {
 	switch st := p.st.Stmt.(type) {
 	case *sql.CreateSchema:
-		return "CREATE SCHEMA", func(context.Context, *planner.Planner) error { return s.createSchema(st) }, nil
+		return "CREATE SCHEMA", func(ctx context.Context, _ *planner.Planner) error { return s.createSchema(ctx, p.st, st) }, nil
 	case *sql.CreateTable:
-		if st.Query != nil {
+		if st.Query != nil || st.Execute != nil {
 			return "CREATE TABLE AS", func(ctx context.Context, pl *planner.Planner) error { return s.createTableAs(ctx, pl, p.st, st) }, nil
 		}
 		return "CREATE TABLE", func(_ context.Context, pl *planner.Planner) error { return s.createTable(pl, p.st, st) }, nil
@@ -128,7 +128,7 @@ func (s *Session) exists(schema, name string, ifNotExists bool) bool {
 	return true
 }
 
-func (s *Session) createSchema(st *sql.CreateSchema) error {
+func (s *Session) createSchema(ctx context.Context, src *statement, st *sql.CreateSchema) error {
 	name, owner := st.Name, s.who.current
 	snap := s.snapshot()
 	if st.Authorization != nil {
@@ -156,7 +156,10 @@ func (s *Session) createSchema(st *sql.CreateSchema) error {
 	}
 	o := &catalog.Schema{Head: catalog.Head{Name: name, Owner: owner, ACL: snap.InitialACL(owner, catalog.GrantSchema, 0)}}
 	s.number(o)
-	return s.changeCatalog(catalog.Change{Create: o})
+	if err := s.changeCatalog(catalog.Change{Create: o}); err != nil || len(st.Elements) == 0 {
+		return err
+	}
+	return s.schemaElements(ctx, src, o, st.Elements)
 }
 
 // place fills in an object's schema and owner, whether it may be made there, and
@@ -239,17 +242,48 @@ func (s *Session) createTable(pl *planner.Planner, src *statement, st *sql.Creat
 	return s.eng.StartTable(t, made.Indexes)
 }
 
+// tableQuery plans the query of CREATE TABLE AS, or of the prepared statement that it
+// names with the arguments given.
+func (s *Session) tableQuery(pl *planner.Planner, src *statement, st *sql.CreateTable) (*planner.Query, error) {
+	if st.Execute == nil {
+		q, err := pl.PlanQuery(st.Query)
+		if err != nil {
+			return nil, err
+		}
+		return q, s.permit(pl.Cat, pl.Needs)
+	}
+	target, args, err := s.executed(&prepared{s: s, st: src}, st.Execute)
+	if err != nil {
+		return nil, err
+	}
+	var query *sql.Select
+	if target != nil {
+		query, _ = target.st.Stmt.(*sql.Select)
+	}
+	if query == nil {
+		return nil, pgerr.New(pgerr.WrongObjectType, "prepared statement is not a SELECT")
+	}
+	pl = s.planner(target.st, target.params)
+	q, err := pl.PlanQuery(query)
+	if err != nil {
+		return nil, err
+	}
+	w, err := writing{with: q.With, query: q.Root}.bind(q.ParamTypes, args)
+	if err != nil {
+		return nil, err
+	}
+	q.With, q.Root = w.with, w.query
+	return q, s.permit(pl.Cat, pl.Needs)
+}
+
 // createTableAs makes the table of a query's columns and inserts its rows.
 func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *statement, st *sql.CreateTable) error {
-	q, err := pl.PlanQuery(st.Query)
+	q, err := s.tableQuery(pl, src, st)
 	if err != nil {
 		return err
 	}
-	if err := s.permit(pl.Cat, pl.Needs); err != nil {
-		return err
-	}
-	if len(q.With) > 0 {
-		return pgerr.Unsupported("a data-modifying statement in WITH of CREATE TABLE AS", "Create the table and INSERT into it.")
+	if len(q.With) > 0 && s.tx.ddl == nil {
+		return pgerr.Unsupported("CREATE TABLE AS EXECUTE of a statement that changes data, outside of a transaction block", "Use BEGIN and COMMIT.")
 	}
 	t := &catalog.Table{Head: catalog.Head{Schema: st.Name.Schema, Name: st.Name.Name}, Definition: src.Text, Unlogged: st.Unlogged}
 	if t.Options, err = planner.SetStorage(planner.TableStorage, nil, st.Options); err != nil {
@@ -270,6 +304,9 @@ func (s *Session) createTableAs(ctx context.Context, pl *planner.Planner, src *s
 	}
 	if skip, err := s.place(&t.Head, st.IfNotExists); skip || err != nil {
 		return err
+	}
+	if st.Execute != nil { // its tag tells the rows in any case
+		s.made = 0
 	}
 	s.furnish(t)
 	s.number(t)

@@ -170,7 +170,7 @@ func (s *Session) tryWriting(ctx context.Context, w writing) (*vec.Chunk, int64,
 	if r.cat != w.cat {
 		return nil, 0, errStalePlan
 	}
-	if len(w.with) > 0 || w.main.ReadsGiven() || w.main.Kind == planner.MutMerge {
+	if len(w.with) > 0 || w.main != nil && (w.main.ReadsGiven() || w.main.Kind == planner.MutMerge) {
 		r.freeze()
 		r.with, r.given = w.with, map[uint32]*vec.Chunk{}
 	}

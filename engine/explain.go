@@ -132,6 +132,17 @@ func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error
 		}
 		o.SearchPath, o.Settings = catalog.LastingPath(s.expr.SearchPath), s.freeze("dead_letter", o.DependsOn)
 		return streamRoot(s.eng.StreamOf(s.snapshot(), o))
+	case *sql.CreateTable:
+		if st.Query == nil && st.Execute == nil {
+			break
+		}
+		q, err := s.tableQuery(pl, x.p.st, st)
+		if err != nil {
+			return nil, err
+		}
+		return q.Root, nil
+	case *sql.DeclareCursor:
+		return x.planBy(pl, st.Query)
 	case *sql.RunningView:
 		v, err := s.resolveMatView(s.snapshot(), st.Name)
 		if err != nil {
@@ -142,7 +153,7 @@ func (x *explanation) planBy(pl *planner.Planner, st sql.Stmt) (plan.Node, error
 		}
 		return streamRoot(s.eng.StreamOf(s.snapshot(), v))
 	}
-	return nil, pgerr.Unsupported("EXPLAIN of this statement", "Explain a query, INSERT, UPDATE, DELETE, CREATE MATERIALIZED VIEW, CREATE SINK or MATERIALIZED VIEW.")
+	return nil, pgerr.Unsupported("EXPLAIN of this statement", "Explain a query, INSERT, UPDATE, DELETE, MERGE, CREATE TABLE AS, CREATE MATERIALIZED VIEW, CREATE SINK or MATERIALIZED VIEW.")
 }
 
 func streamRoot(st *planner.Stream, err error) (plan.Node, error) {

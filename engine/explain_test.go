@@ -55,6 +55,15 @@ Project  (actual rows=1 loops=1)
         ->  Key Scan on t (id)  (actual rows=1 loops=1)
               Prefix: (7)
               Batches: 1`)
+	for _, q := range []string{"CREATE TABLE u AS SELECT x FROM t", "SELECT x INTO u FROM t", "DECLARE c CURSOR FOR SELECT x FROM t", "CREATE TABLE u AS EXECUTE px"} {
+		if strings.Contains(q, "EXECUTE") {
+			c.exec("PREPARE px AS SELECT x FROM t")
+		}
+		is("EXPLAIN "+q, `
+Project
+  Output: x
+  ->  Scan on t (x)`)
+	}
 	// A bound of the key bounds what is read.
 	is("EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) SELECT id FROM t WHERE id < 4", `
 Project  (actual rows=3 loops=1)

@@ -449,6 +449,9 @@ func (s *Session) defaultPrivileges(st *sql.DefaultPrivileges) error {
 		if err := s.mustBeMember(r.OID); err != nil {
 			return err
 		}
+		if catalog.Predefined(r.OID) {
+			return pgerr.Unsupported("default privileges of a predefined role", "Predefined roles own nothing: name the role that makes the objects.")
+		}
 		n := catalog.Clone(r).(*catalog.Role)
 		schemas := []uint32{0}
 		if st.Schemas != nil {

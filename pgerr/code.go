@@ -63,6 +63,7 @@ const (
 	InvalidCursorName             Code = "34000"
 	InvalidCatalogName            Code = "3D000"
 	InvalidSchemaName             Code = "3F000"
+	InvalidSchemaDefinition       Code = "42P15"
 	InvalidSavepointSpecification Code = "3B001"
 	SerializationFailure          Code = "40001"
 	StatementCompletionUnknown    Code = "40003"

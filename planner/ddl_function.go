@@ -275,7 +275,7 @@ func (p *Planner) functionQuery(s *sql.CreateFunction, fn *catalog.Function) (*s
 			return nil, pgerr.Unsupported("a function that changes data", "Send the statement from the client.")
 		}
 		return nil, notQuery()
-	case modifies(q):
+	case Modifies(q):
 		return nil, pgerr.Unsupported("a function that changes data", "Send the statement from the client.")
 	}
 	return q, nil

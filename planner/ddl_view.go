@@ -19,8 +19,8 @@ func viewColumns(cols []plan.Column) []catalog.Column {
 	return out
 }
 
-// modifies reports whether a statement of the query's WITH changes data.
-func modifies(q *sql.Select) bool {
+// Modifies reports whether a statement of the query's WITH changes data.
+func Modifies(q *sql.Select) bool {
 	return q.With != nil && slices.ContainsFunc(q.With.CTEs, func(c sql.CTE) bool {
 		_, query := c.Query.(*sql.Select)
 		return !query
@@ -34,7 +34,7 @@ func (p *Planner) BindCreateView(s *sql.CreateView) (*catalog.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if modifies(s.Query) {
+	if Modifies(s.Query) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "views must not contain data-modifying statements in WITH")
 	}
 	// A view may read sources, since streams may read the view.
@@ -111,7 +111,7 @@ func (p *Planner) BindCreateMaterializedView(s *sql.CreateMaterializedView) (*ca
 	if s.EmitOnWindowClose {
 		return nil, b.unsupported(s, "EMIT ON WINDOW CLOSE", "Leave it out: the view then has a result for open windows too.")
 	}
-	if modifies(s.Query) {
+	if Modifies(s.Query) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "materialized views must not use data-modifying statements in WITH")
 	}
 	h, err := b.head(s.Name)

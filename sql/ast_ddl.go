@@ -166,8 +166,9 @@ type CreateTable struct {
 	Like []LikeTable
 	// OnCommit is "", "PRESERVE ROWS", "DELETE ROWS" or "DROP".
 	OnCommit string
-	// Query, ColumnNames and NoData belong to CREATE TABLE AS.
+	// Query or Execute, ColumnNames and NoData belong to CREATE TABLE AS.
 	Query       *Select
+	Execute     *Execute
 	ColumnNames []string
 	NoData      bool
 }
@@ -256,6 +257,8 @@ type CreateSchema struct {
 	Name          string
 	IfNotExists   bool
 	Authorization *RoleSpec
+	// Elements are the objects to make in it, and grants on them.
+	Elements []Stmt
 }
 
 // FuncParam is a parameter of CREATE FUNCTION. Mode is "in", "out", "inout",

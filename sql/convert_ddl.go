@@ -21,10 +21,10 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 		return c.createIndex(v.IndexStmt, a)
 	case *pg.Node_CreateSchemaStmt:
 		k := v.CreateSchemaStmt
-		if len(k.SchemaElts) > 0 {
-			c.unsupported(a, "CREATE SCHEMA with elements", "Create the objects by statements of their own.")
-		}
 		out := &CreateSchema{At: a, Name: k.Schemaname, IfNotExists: k.IfNotExists}
+		for _, e := range k.SchemaElts {
+			out.Elements = append(out.Elements, c.stmt(e, a))
+		}
 		if k.Authrole != nil {
 			r := c.roleSpec(k.Authrole)
 			out.Authorization = &r
@@ -299,9 +299,10 @@ func (c *converter) createTable(s *pg.CreateStmt, a At) *CreateTable {
 }
 
 func (c *converter) createTableAs(s *pg.CreateTableAsStmt, a At) Stmt {
-	if s.Query.GetSelectStmt() == nil {
-		c.unsupported(a, "CREATE TABLE AS EXECUTE", "Write the query out.")
-		return &Unsupported{At: a}
+	if e := s.Query.GetExecuteStmt(); e != nil {
+		out := c.tableOf(nil, s.Into, a)
+		out.Execute, out.IfNotExists = &Execute{a, e.Name, c.exprs(e.Params)}, s.IfNotExists
+		return out
 	}
 	q, into := c.query(s.Query, a), s.Into
 	if s.Objtype != pg.ObjectType_OBJECT_MATVIEW {

@@ -30,6 +30,10 @@ func (f *formatter) ddl(s Stmt) bool {
 			f.w("AUTHORIZATION ")
 			f.role(*v.Authorization)
 		}
+		for _, e := range v.Elements {
+			f.w(" ")
+			f.stmt(e)
+		}
 	case *CreateSequence:
 		f.w("CREATE ", not(v.Temp, "", "TEMPORARY "), "SEQUENCE ", not(v.IfNotExists, "", "IF NOT EXISTS "), QuoteName(v.Name))
 		f.sequenceOptions(v.Options)
@@ -88,15 +92,19 @@ func (f *formatter) alterEnum(s *AlterEnum) {
 func (f *formatter) createTable(s *CreateTable) {
 	f.w("CREATE ", not(s.OrReplace, "", "OR REPLACE "), not(s.Temp, "", "TEMPORARY "), not(s.Unlogged, "", "UNLOGGED "),
 		"TABLE ", not(s.IfNotExists, "", "IF NOT EXISTS "), QuoteName(s.Name))
-	if s.Query == nil || len(s.Columns) > 0 {
+	if s.Query == nil && s.Execute == nil || len(s.Columns) > 0 {
 		f.elements(&s.RelationDef, s.Like, s.FromSource != nil)
 	}
 	f.identList(s.ColumnNames)
 	f.relationTail(&s.RelationDef)
 	f.wIf(s.OnCommit != "", " ON COMMIT "+s.OnCommit)
-	if s.Query != nil {
+	if s.Query != nil || s.Execute != nil {
 		f.w(" AS ")
-		f.query(s.Query)
+		if s.Execute != nil {
+			f.stmt(s.Execute)
+		} else {
+			f.query(s.Query)
+		}
 		f.wIf(s.NoData, " WITH NO DATA")
 	}
 }
