@@ -15,7 +15,7 @@ import (
 // and a warning where that or a change is costly; bytes estimates the sizes of
 // relations and may be nil.
 func Explain(n plan.Node, bytes func(rel uint32) int64) *Explained {
-	e := &explainer{est: &estimator{bytes: bytes, rows: map[plan.Node]float64{}}}
+	e := &explainer{est: &estimator{bytes: bytes, rows: map[plan.Node]float64{}}, known: map[plan.Node]labels{}}
 	switch n.(type) {
 	case *plan.Materialize, *plan.Sink:
 		e.stream = true
@@ -26,10 +26,11 @@ func Explain(n plan.Node, bytes func(rel uint32) int64) *Explained {
 type explainer struct {
 	stream bool
 	est    *estimator
+	known  map[plan.Node]labels
 }
 
 func (e *explainer) node(n plan.Node) *Explained {
-	title, details := describe(n)
+	title, details := e.describe(n)
 	if e.stream {
 		title += e.props(n)
 		details = append(details, e.stateLines(n)...)
@@ -53,34 +54,16 @@ func (e *explainer) props(n plan.Node) string {
 	p := n.Props()
 	parts := []string{streamKind(p)}
 	if len(p.Keys) > 0 {
-		parts = append(parts, "key: "+colNames(n.Schema(), p.Keys[0]))
+		parts = append(parts, "key: "+e.labels(n).list(p.Keys[0]))
 	}
 	return "  [" + strings.Join(parts, ", ") + "]"
-}
-
-func colName(sc []plan.Column, i int) string {
-	if i >= len(sc) {
-		return fmt.Sprintf("$%d", i)
-	}
-	if sc[i].Name == "" {
-		return fmt.Sprintf("$%d", i)
-	}
-	return sql.QuoteIdent(sc[i].Name)
-}
-
-func colNames(sc []plan.Column, cols []int) string {
-	s := make([]string, len(cols))
-	for i, c := range cols {
-		s[i] = colName(sc, c)
-	}
-	return "(" + strings.Join(s, ", ") + ")"
 }
 
 var joinWords = [...]string{plan.Inner: "Join", plan.Left: "Left Join", plan.Right: "Right Join", plan.Full: "Full Join",
 	plan.Semi: "Semi Join", plan.Anti: "Anti Join", plan.NullAnti: "Null-aware Anti Join"}
 
 // describe returns a node's title and detail lines.
-func describe(n plan.Node) (string, []string) {
+func (e *explainer) describe(n plan.Node) (string, []string) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return describeScan(n)
@@ -94,18 +77,18 @@ func describe(n plan.Node) (string, []string) {
 	case *plan.TableFunc:
 		return "Function Scan on " + n.Fn.Name + "(" + exprList(n.Args, nil) + ")", nil
 	case *plan.Filter:
-		return "Filter", []string{"Cond: " + exprText(n.Cond, n.Input.Schema())}
+		return "Filter", []string{"Cond: " + exprText(n.Cond, e.labels(n.Input))}
 	case *plan.Project:
 		if len(n.Exprs) == 0 {
 			return "Project", nil // its rows count, for EXISTS or count(*)
 		}
-		return "Project", []string{"Output: " + outputs(n.Exprs, n.Out, n.Input.Schema())}
+		return "Project", []string{"Output: " + outputs(n.Exprs, n.Out, e.labels(n.Input))}
 	case *plan.ProjectSet:
-		return "ProjectSet", []string{"Output: " + outputs(n.Exprs, n.Out, n.Input.Schema())}
+		return "ProjectSet", []string{"Output: " + outputs(n.Exprs, n.Out, e.labels(n.Input))}
 	case *plan.Join:
-		return describeJoin(n)
+		return e.describeJoin(n)
 	case *plan.Aggregate:
-		return describeAggregate(n)
+		return e.describeAggregate(n)
 	case *plan.Union:
 		return "Append", nil
 	case *plan.SetOp:
@@ -120,11 +103,11 @@ func describe(n plan.Node) (string, []string) {
 		}
 		return "Recursive Union", nil
 	case *plan.WorkTable:
-		return "WorkTable Scan on " + sql.QuoteIdent(n.Name) + " " + colNames(n.Out, all(len(n.Out))), nil
+		return "WorkTable Scan on " + sql.QuoteIdent(n.Name) + " " + columnLabels(n.Out).list(all(len(n.Out))), nil
 	case *plan.TopN:
-		return describeTopN(n)
+		return e.describeTopN(n)
 	case *plan.Sort:
-		return "Sort", []string{"Sort Key: " + sortText(n.Order, n.Input.Schema())}
+		return "Sort", []string{"Sort Key: " + sortText(n.Order, e.labels(n.Input))}
 	case *plan.Limit:
 		var d []string
 		if n.Limit != nil {
@@ -135,26 +118,26 @@ func describe(n plan.Node) (string, []string) {
 		}
 		return "Limit", d
 	case *plan.Window:
-		return describeWindow(n)
+		return e.describeWindow(n)
 	case *plan.Apply:
 		t := "Apply " + strings.TrimSuffix(joinWords[n.Kind], " Join")
 		if n.Scalar {
 			t += " (at most one row)"
 		}
 		if n.On != nil {
-			return t, []string{"Cond: " + exprText(n.On, concat(n.Left.Schema(), n.Right.Schema()))}
+			return t, []string{"Cond: " + exprText(n.On, e.both(n.Left, n.Right))}
 		}
 		return t, nil
 	case *plan.Upsert:
-		return "Upsert", []string{"Key: " + colNames(n.Schema(), n.Key)}
+		return "Upsert", []string{"Key: " + e.labels(n).list(n.Key)}
 	case *plan.Threshold:
-		return "Threshold Filter", []string{"Cond: " + computed(n.Input, n.Col) + " " + n.Op.String() + " the value of " + computed(n.Bound, 0)}
+		return "Threshold Filter", []string{"Cond: " + e.labels(n.Input).at(n.Col) + " " + n.Op.String() + " the value of " + e.labels(n.Bound).at(0)}
 	case *plan.SingleRow:
 		return "Single Row", nil
 	case *plan.Exchange:
 		switch n.Dist {
 		case plan.Hash:
-			return "Exchange Hash " + colNames(n.Schema(), n.Keys), nil
+			return "Exchange Hash " + e.labels(n).list(n.Keys), nil
 		case plan.Singleton:
 			return "Exchange Single", nil
 		}
@@ -163,35 +146,14 @@ func describe(n plan.Node) (string, []string) {
 		if n.Key == nil {
 			return "Materialize", []string{"Key: whole row, with a count"}
 		}
-		return "Materialize", []string{"Key: " + colNames(n.Schema(), n.Key)}
+		return "Materialize", []string{"Key: " + e.labels(n).list(n.Key)}
 	case *plan.Sink:
 		if n.Key == nil {
 			return "Sink (append-only)", nil
 		}
-		return "Sink", []string{"Key: " + colNames(n.Schema(), n.Key)}
+		return "Sink", []string{"Key: " + e.labels(n).list(n.Key)}
 	}
 	return fmt.Sprintf("%T", n), nil
-}
-
-// computed names a column of n, by its expression if it has no name.
-func computed(n plan.Node, col int) string {
-	for {
-		switch x := n.(type) {
-		case *plan.Exchange:
-			n = x.Input
-		case *plan.Project:
-			if x.Out[col].Name == "" {
-				return exprText(x.Exprs[col], x.Input.Schema())
-			}
-			return colName(x.Out, col)
-		default:
-			return colName(n.Schema(), col)
-		}
-	}
-}
-
-func concat(a, b []plan.Column) []plan.Column {
-	return append(append([]plan.Column(nil), a...), b...)
 }
 
 func describeScan(n *plan.Scan) (string, []string) {
@@ -213,11 +175,11 @@ func describeScan(n *plan.Scan) (string, []string) {
 			d = append(d, "To: "+exprText(n.Hi, nil))
 		}
 	}
-	return kind + " on " + sql.QuoteIdent(n.Name) + " " + colNames(n.Out, all(len(n.Out))), d
+	return kind + " on " + sql.QuoteIdent(n.Name) + " " + columnLabels(n.Out).list(all(len(n.Out))), d
 }
 
-func describeJoin(n *plan.Join) (string, []string) {
-	l, r := n.Left.Schema(), n.Right.Schema()
+func (e *explainer) describeJoin(n *plan.Join) (string, []string) {
+	l, r := e.labels(n.Left), e.labels(n.Right)
 	var d []string
 	kind := "Nested Loop "
 	if len(n.LeftKeys) > 0 {
@@ -228,12 +190,12 @@ func describeJoin(n *plan.Join) (string, []string) {
 			if i < len(n.NullSafe) && n.NullSafe[i] {
 				op = " IS NOT DISTINCT FROM "
 			}
-			ks = append(ks, colName(l, n.LeftKeys[i])+op+colName(r, n.RightKeys[i]))
+			ks = append(ks, l.at(n.LeftKeys[i])+op+r.at(n.RightKeys[i]))
 		}
 		d = append(d, "Hash Cond: "+strings.Join(ks, " AND "))
 	}
 	if n.Residual != nil {
-		d = append(d, "Join Filter: "+exprText(n.Residual, concat(l, r)))
+		d = append(d, "Join Filter: "+exprText(n.Residual, e.both(n.Left, n.Right)))
 	}
 	if k := n.Lookup; k != nil {
 		d = append(d, "Lookup: "+[2]string{"left", "right"}[k.Side]+" in "+sql.QuoteIdent(k.Name))
@@ -241,15 +203,15 @@ func describeJoin(n *plan.Join) (string, []string) {
 	return kind + joinWords[n.Kind], d
 }
 
-func describeAggregate(n *plan.Aggregate) (string, []string) {
-	sc := n.Input.Schema()
+func (e *explainer) describeAggregate(n *plan.Aggregate) (string, []string) {
+	sc := e.labels(n.Input)
 	title := "Hash Aggregate"
 	if len(n.Aggs) == 0 && len(n.Group) > 0 {
 		title = "Distinct"
 	}
 	var d []string
 	if len(n.Group) > 0 {
-		d = append(d, "Group Key: "+colNames(sc, n.Group))
+		d = append(d, "Group Key: "+sc.list(n.Group))
 	} else {
 		title = "Aggregate"
 	}
@@ -263,7 +225,7 @@ func describeAggregate(n *plan.Aggregate) (string, []string) {
 	return title, d
 }
 
-func aggText(a expr.AggCall, sc []plan.Column) string {
+func aggText(a expr.AggCall, sc labels) string {
 	s := a.Fn.Name + "("
 	if a.Distinct {
 		s += "DISTINCT "
@@ -275,20 +237,20 @@ func aggText(a expr.AggCall, sc []plan.Column) string {
 		if i > 0 {
 			s += ", "
 		}
-		s += colName(sc, c)
+		s += sc.at(c)
 	}
 	if len(a.OrderBy) > 0 {
 		s += " ORDER BY " + sortText(a.OrderBy, sc)
 	}
 	s += ")"
 	if a.Filter >= 0 {
-		s += " FILTER (WHERE " + colName(sc, a.Filter) + ")"
+		s += " FILTER (WHERE " + sc.at(a.Filter) + ")"
 	}
 	return s
 }
 
-func describeTopN(n *plan.TopN) (string, []string) {
-	sc := n.Input.Schema()
+func (e *explainer) describeTopN(n *plan.TopN) (string, []string) {
+	sc := e.labels(n.Input)
 	t := "TopN"
 	if n.Limit >= 0 {
 		t += fmt.Sprintf(" Limit %d", n.Limit)
@@ -304,7 +266,7 @@ func describeTopN(n *plan.TopN) (string, []string) {
 	}
 	var d []string
 	if len(n.Partition) > 0 {
-		d = append(d, "Partition By: "+colNames(sc, n.Partition))
+		d = append(d, "Partition By: "+sc.list(n.Partition))
 	}
 	if len(n.Order) > 0 {
 		d = append(d, "Sort Key: "+sortText(n.Order, sc))
@@ -312,30 +274,33 @@ func describeTopN(n *plan.TopN) (string, []string) {
 	return t, d
 }
 
-func describeWindow(n *plan.Window) (string, []string) {
-	sc := n.Input.Schema()
+func (e *explainer) describeWindow(n *plan.Window) (string, []string) {
+	sc := e.labels(n.Input)
 	var d []string
 	if len(n.Partition) > 0 {
-		d = append(d, "Partition By: "+colNames(sc, n.Partition))
+		d = append(d, "Partition By: "+sc.list(n.Partition))
 	}
 	if len(n.Order) > 0 {
 		d = append(d, "Sort Key: "+sortText(n.Order, sc))
 	}
 	var fs []string
 	for _, f := range n.Funcs {
-		if f.Agg != nil {
-			fs = append(fs, aggText(*f.Agg, sc))
-		} else {
-			fs = append(fs, f.Name+strings.TrimSuffix(colNames(sc, f.Args), ""))
-		}
+		fs = append(fs, windowText(f, sc))
 	}
 	return "Window", append(d, "Functions: "+strings.Join(fs, ", "))
 }
 
-func sortText(ks []expr.SortKey, sc []plan.Column) string {
+func windowText(f plan.WindowFunc, sc labels) string {
+	if f.Agg != nil {
+		return aggText(*f.Agg, sc)
+	}
+	return f.Name + sc.list(f.Args)
+}
+
+func sortText(ks []expr.SortKey, sc labels) string {
 	var s []string
 	for _, k := range ks {
-		t := colName(sc, k.Col)
+		t := sc.at(k.Col)
 		if k.Desc {
 			t += " DESC"
 		}
@@ -347,18 +312,18 @@ func sortText(ks []expr.SortKey, sc []plan.Column) string {
 	return strings.Join(s, ", ")
 }
 
-func outputs(es []expr.Expr, out []plan.Column, sc []plan.Column) string {
+func outputs(es []expr.Expr, out []plan.Column, sc labels) string {
 	s := make([]string, len(es))
 	for i, e := range es {
 		s[i] = exprText(e, sc)
-		if n := out[i].Name; n != "" && s[i] != sql.QuoteIdent(n) {
+		if n := out[i].Name; !lacksName(out[i]) && s[i] != sql.QuoteIdent(n) {
 			s[i] += " AS " + sql.QuoteIdent(n)
 		}
 	}
 	return strings.Join(s, ", ")
 }
 
-func exprList(es []expr.Expr, sc []plan.Column) string {
+func exprList(es []expr.Expr, sc labels) string {
 	s := make([]string, len(es))
 	for i, e := range es {
 		if i == 20 && len(es) > 24 {
@@ -370,7 +335,7 @@ func exprList(es []expr.Expr, sc []plan.Column) string {
 }
 
 // exprText writes an expression with the names of sc.
-func exprText(e expr.Expr, sc []plan.Column) string {
+func exprText(e expr.Expr, sc labels) string {
 	t := func(x expr.Expr) string { return exprText(x, sc) }
 	join := func(es []expr.Expr, sep string) string {
 		s := make([]string, len(es))
@@ -387,7 +352,7 @@ func exprText(e expr.Expr, sc []plan.Column) string {
 	}
 	switch e := e.(type) {
 	case *expr.Col:
-		return colName(sc, e.Index)
+		return sc.at(e.Index)
 	case *expr.Const:
 		return constText(e)
 	case *expr.Param:

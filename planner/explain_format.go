@@ -87,7 +87,7 @@ func (x *Explained) properties() []Property {
 func columnNames(cols []plan.Column) []string {
 	out := make([]string, len(cols))
 	for i := range cols {
-		out[i] = colName(cols, i)
+		out[i] = columnLabels(cols).at(i)
 	}
 	return out
 }

@@ -143,10 +143,10 @@ func describeError(err error) string {
 func describeDML(m *Mutation) string {
 	out := strings.Join(Explain(m.Source, nil).Lines(), "\n") + "\n"
 	for i, c := range m.Checks {
-		out += fmt.Sprintf("Check %s: %s\n", m.Table.Checks[i].Name, exprText(c, m.RowSchema()))
+		out += fmt.Sprintf("Check %s: %s\n", m.Table.Checks[i].Name, exprText(c, columnLabels(m.RowSchema())))
 	}
 	if len(m.NotNull) > 0 {
-		out += "Not Null: " + colNames(m.RowSchema(), m.NotNull) + "\n"
+		out += "Not Null: " + columnLabels(m.RowSchema()).list(m.NotNull) + "\n"
 	}
 	if m.Conflict != nil {
 		out += fmt.Sprintf("On Conflict: %v", m.Conflict.Arbiters)
@@ -156,12 +156,12 @@ func describeDML(m *Mutation) string {
 		out += "\n"
 		for i, e := range m.Conflict.Set {
 			if e != nil {
-				out += "  Set " + m.Table.Columns[i].Name + " = " + exprText(e, concat(m.RowSchema(), m.RowSchema())) + "\n"
+				out += "  Set " + m.Table.Columns[i].Name + " = " + exprText(e, append(columnLabels(m.RowSchema()), columnLabels(m.RowSchema())...)) + "\n"
 			}
 		}
 	}
 	if m.Returning != nil {
-		out += "Returning: " + outputs(m.Returning, m.Columns, m.ReturningSchema()) + "\n"
+		out += "Returning: " + outputs(m.Returning, m.Columns, columnLabels(m.ReturningSchema())) + "\n"
 	}
 	return out
 }
