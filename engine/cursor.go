@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 
+	"github.com/streamdb/streamdb/engine/stage"
 	"github.com/streamdb/streamdb/pgerr"
+	"github.com/streamdb/streamdb/planner/plan"
 	"github.com/streamdb/streamdb/sql"
 	"github.com/streamdb/streamdb/types"
 	"github.com/streamdb/streamdb/vec"
@@ -22,6 +24,13 @@ type cursor struct {
 	after  bool       // the end has been passed: pos is that of the last row
 	part   *vec.Chunk // the chunk being handed out
 	at     int        // rows of part handed out
+	last   *vec.Chunk // the last row read
+	moved  *movedRow  // what has become of the present row; nil: it is as it was read
+}
+
+// empty is a chunk for rows of the cursor, with what WHERE CURRENT OF needs of them.
+func (c *cursor) empty() *vec.Chunk {
+	return vec.NewChunk(plan.Types(c.portal.p.query.Root.Schema()), 1)
 }
 
 func (c *cursor) close() { c.portal.Close() }
@@ -61,7 +70,7 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 	}
 	inner := &statement{Parsed: p.st.Parsed, whole: p.st.whole}
 	inner.Stmt = st.Query
-	q := &prepared{s: s, st: inner, params: p.params}
+	q := &prepared{s: s, st: inner, params: p.params, cursor: true}
 	if err := q.analyse(context.Background()); err != nil {
 		return err
 	}
@@ -82,7 +91,7 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 		s.declared++
 		c := &cursor{portal: &portal{p: q, args: args}, hold: st.Hold, number: s.declared, scroll: st.Scroll}
 		if !st.NoScroll {
-			c.kept = emptyChunk(q.cols)
+			c.kept = c.empty()
 		}
 		s.cursors[st.Name] = c
 		return nil, "DECLARE CURSOR", nil
@@ -134,6 +143,9 @@ func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
 		if st.Move && err == nil {
 			return nil, "MOVE " + itoa(int64(rows.Rows)), nil
 		}
+		if rows != nil {
+			rows = stage.Columns(rows, 0, len(c.portal.p.cols))
+		}
 		return rows, "FETCH", err
 	}
 	return nil
@@ -141,7 +153,13 @@ func (s *Session) prepareFetch(p *prepared, st *sql.Fetch) error {
 
 // fetch copies up to n further rows.
 func (c *cursor) fetch(ctx context.Context, n int64) (*vec.Chunk, error) {
-	out := emptyChunk(c.portal.p.cols)
+	out := c.empty()
+	defer func() {
+		if out.Rows > 0 {
+			c.last = c.empty()
+			c.last.AppendFrom(out, out.Rows-1, 1)
+		}
+	}()
 	for n > 0 {
 		if c.part == nil || c.at == c.part.Rows {
 			var err error

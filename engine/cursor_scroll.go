@@ -53,7 +53,7 @@ func (c *cursor) step(ctx context.Context, n int64) (*vec.Chunk, error) {
 	case n < 0:
 		return c.backward(ctx, -n)
 	case c.pos == 0 || c.after:
-		return emptyChunk(c.portal.p.cols), nil
+		return c.empty(), nil
 	case c.kept == nil:
 		return nil, errForwardOnly
 	}
@@ -85,21 +85,21 @@ func (c *cursor) absolute(ctx context.Context, n int64) (*vec.Chunk, error) {
 	c.after = n > have
 	c.pos = int(min(n, have))
 	if n == 0 || c.after {
-		return emptyChunk(c.portal.p.cols), nil
+		return c.empty(), nil
 	}
 	return c.row(c.pos), nil
 }
 
 // row is a chunk of the row that is number n, from 1.
 func (c *cursor) row(n int) *vec.Chunk {
-	out := emptyChunk(c.portal.p.cols)
+	out := c.empty()
 	out.AppendFrom(c.kept, n-1, 1)
 	return out
 }
 
 func (c *cursor) forward(ctx context.Context, n int64) (*vec.Chunk, error) {
 	if c.after {
-		return emptyChunk(c.portal.p.cols), nil
+		return c.empty(), nil
 	}
 	if c.kept == nil {
 		out, err := c.fetch(ctx, n)
@@ -115,7 +115,7 @@ func (c *cursor) forward(ctx context.Context, n int64) (*vec.Chunk, error) {
 		return nil, err
 	}
 	end := int(min(to, int64(c.kept.Rows)))
-	out := emptyChunk(c.portal.p.cols)
+	out := c.empty()
 	out.AppendRange(c.kept, c.pos, end)
 	c.after = int64(end-c.pos) < n
 	c.pos = end
@@ -130,7 +130,7 @@ func (c *cursor) backward(ctx context.Context, n int64) (*vec.Chunk, error) {
 	if c.after {
 		first = c.kept.Rows
 	}
-	out := emptyChunk(c.portal.p.cols)
+	out := c.empty()
 	for i := first; i > 0 && int64(out.Rows) < n; i-- {
 		out.AppendFrom(c.kept, i-1, 1)
 	}

@@ -104,6 +104,13 @@ func (s *Session) writeOnce(ctx context.Context, plan func() (writing, []types.T
 			return nil, 0, pgerr.New(pgerr.InsufficientPrivilege, "permission denied: \"%s\" is a system catalog", d.Table.Name)
 		}
 	}
+	if w.main != nil && w.main.Current != nil {
+		row, err := s.currentRow(w.main.Current)
+		if err != nil {
+			return nil, 0, err
+		}
+		args = append(args[:len(args):len(args)], row...)
+	}
 	if w, err = w.bind(ts, args); err != nil {
 		return nil, 0, err
 	}
@@ -251,6 +258,9 @@ func (r *run) mutate(d *planner.Mutation) (*vec.Chunk, int64, error) {
 		err = m.update(src)
 	case planner.MutDelete:
 		err = m.delete(src)
+	}
+	if err == nil && d.Current != nil && d.Kind == planner.MutUpdate {
+		s.followCurrent(d.Current, stage.Columns(m.done, m.nc, 2*m.nc))
 	}
 	if err != nil || !d.Returns() {
 		return nil, m.n, err

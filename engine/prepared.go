@@ -45,6 +45,8 @@ type prepared struct {
 	copyTag bool // the tag is COPY, not SELECT
 	// wholeTag: the command's tag has its row count already.
 	wholeTag bool
+	// cursor: the query is that of a cursor, whose rows have more than is shown.
+	cursor bool
 	// fetches is the cursor whose columns are those of the rows, of FETCH.
 	fetches string
 }
@@ -120,7 +122,11 @@ func (p *prepared) analyse(ctx context.Context) error {
 	switch st := p.st.Stmt.(type) {
 	case *sql.Select:
 		pl := s.planner(p.st, p.params)
-		q, err := pl.PlanQuery(st)
+		plan := pl.PlanQuery
+		if p.cursor {
+			plan = pl.PlanCursor
+		}
+		q, err := plan(st)
 		if err != nil {
 			return err
 		}
@@ -135,7 +141,9 @@ func (p *prepared) analyse(ctx context.Context) error {
 			return err
 		}
 		p.needs, p.allowedBy = pl.Needs, nil
-		p.dml, p.params = d, d.ParamTypes
+		if p.dml, p.params = d, d.ParamTypes; d.Current != nil {
+			p.params = p.params[:d.Current.At]
+		}
 		if d.Returns() {
 			p.cols = resultColumns(d.Columns)
 		}
@@ -222,7 +230,7 @@ func (p *prepared) writing(ctx context.Context) func() (writing, []types.T, erro
 		if p.taken != nil {
 			return writing{cat: p.cat, main: p.dml}, p.takenAs, nil
 		}
-		return writing{cat: p.cat, with: p.dml.With, main: p.dml}, p.params, nil
+		return writing{cat: p.cat, with: p.dml.With, main: p.dml}, p.dml.ParamTypes, nil
 	}
 }
 

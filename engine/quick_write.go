@@ -13,7 +13,7 @@ import (
 // quickMutation reports whether a plan is worth keeping for other constants: it
 // depends neither on sizes of relations nor on anything that a statement makes.
 func quickMutation(d *planner.Mutation) bool {
-	if d.Returns() || len(d.With) > 0 {
+	if d.Returns() || len(d.With) > 0 || d.Current != nil || d.ReadsGiven() {
 		return false
 	}
 	for _, t := range d.ParamTypes {

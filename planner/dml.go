@@ -67,7 +67,10 @@ type Mutation struct {
 	Merge []MergeAction
 
 	ParamTypes []types.T
-	Deps       []uint32
+	// Current is what WHERE CURRENT OF needs: the row of a cursor, as parameters behind
+	// those of the statement. nil: the statement has none.
+	Current *CurrentRow
+	Deps    []uint32
 	// With are the data-modifying statements of the WITH clause. Every plan of the
 	// statement reads the tables as they were before all of them.
 	With []*Mutation

@@ -27,7 +27,7 @@ func (b *binder) update(s *sql.Update, ctes *cteEnv, top bool) (*Mutation, error
 	if err != nil {
 		return nil, err
 	}
-	if n, err = b.dmlWhere(n, sc, s.Where); err != nil {
+	if n, err = b.dmlWhere(m, to, n, sc, s.Where, top); err != nil {
 		return nil, err
 	}
 	// The row becomes: everything there is, then the new row.
@@ -69,7 +69,7 @@ func (b *binder) delete(s *sql.Delete, ctes *cteEnv, top bool) (*Mutation, error
 		return nil, err
 	}
 	b.wants(to, catalog.Delete, NeedSelect, nil)
-	if n, err = b.dmlWhere(n, sc, s.Where); err != nil {
+	if n, err = b.dmlWhere(m, to, n, sc, s.Where, top); err != nil {
 		return nil, err
 	}
 	return b.dmlFinish(m, n, sc, s.Returning, len(s.Using) > 0, all(len(m.Table.Columns)))
@@ -125,9 +125,12 @@ func (b *binder) dmlFrom(m *Mutation, w dmlWith, target *sql.TableRef, from []sq
 	return t, sc, n, nil
 }
 
-func (b *binder) dmlWhere(n plan.Node, sc *scope, where sql.Expr) (plan.Node, error) {
+func (b *binder) dmlWhere(m *Mutation, to *changing, n plan.Node, sc *scope, where sql.Expr, top bool) (plan.Node, error) {
 	if where == nil {
 		return n, nil
+	}
+	if c, ok := where.(*sql.CurrentOf); ok {
+		return b.whereCurrent(m, to, n, c, top)
 	}
 	cond, err := b.condition(&exprContext{sc: sc, clause: "WHERE"}, where, "WHERE")
 	if err != nil {

@@ -242,7 +242,9 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		if !ok {
 			return nil, b.lockKind(rel, te, k)
 		}
-		b.need(t.OID, catalog.Update)
+		if k.strength != cursorLock {
+			b.need(t.OID, catalog.Update)
+		}
 		items = append(items, lockedItems([]lockedRow{{t, 0}}, n)...)
 	}
 	if te.Sample == nil {
@@ -350,7 +352,9 @@ func (b *binder) viewRef(v *catalog.View, te *sql.TableRef) (*fromPart, error) {
 	mode := queryMode{}
 	if k := b.locked[te]; k != nil {
 		mode.lock, mode.view = k.strength, true
-		need.Privs |= catalog.Update
+		if k.strength != cursorLock {
+			need.Privs |= catalog.Update
+		}
 	}
 	r, err := b.boundQuery(q, nil, mode)
 	b.text, b.path, b.params, b.asRole = text, path, params, as

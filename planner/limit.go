@@ -34,7 +34,7 @@ func (b *binder) limit(q *sql.Select, outer *scope, env *cteEnv, r *bound, mode 
 			}
 			lim, off = nil, nil
 		}
-		return b.ordered(q, r, lim, off)
+		return b.ordered(q, r, lim, off, mode)
 	}
 	if lim != nil || off != nil {
 		if err := b.cut(q, r, lim, off, q.WithTies); err != nil {
@@ -42,7 +42,7 @@ func (b *binder) limit(q *sql.Select, outer *scope, env *cteEnv, r *bound, mode 
 		}
 	}
 	if mode.lock == "" {
-		b.lockRows(r)
+		b.lockRows(r, mode)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (b *binder) markLocked(q *sql.Select, mode queryMode, env *cteEnv) error {
 	if b.locked == nil {
 		b.locked = map[sql.TableExpr]*lockItem{}
 	}
-	if b.locks == "" {
+	if b.locks == "" && mode.lock != cursorLock {
 		b.locks = lockStrength(q, mode)
 	}
 	var items []*lockItem
@@ -244,8 +244,11 @@ func (s *selection) lockTargets() error {
 }
 
 // lockRows puts the filter that locks over the rows of a query.
-func (b *binder) lockRows(r *bound) {
+func (b *binder) lockRows(r *bound, mode queryMode) {
 	var conds []expr.Expr
+	if mode.cursor && mode.lock == cursorLock {
+		return
+	}
 	for _, k := range r.locks {
 		cols := make([]expr.Expr, len(k.table.Columns))
 		for i := range cols {
@@ -253,7 +256,10 @@ func (b *binder) lockRows(r *bound) {
 		}
 		conds = append(conds, expr.LockRow(k.table.OID, cols))
 	}
-	if r.locks = nil; len(conds) > 0 {
+	if len(conds) > 0 {
 		r.node = &plan.Filter{Input: r.node, Cond: and(conds)}
+	}
+	if !mode.cursor {
+		r.locks = nil
 	}
 }

@@ -54,6 +54,9 @@ type Query struct {
 	// Locks is the strength of the first locking clause in it (UPDATE, SHARE, …); empty:
 	// it has none.
 	Locks string
+	// Current, of a query for a cursor, is where its rows have what WHERE CURRENT OF finds
+	// a row of a table by, behind the columns of the query; nil: it cannot.
+	Current *CurrentRow
 }
 
 // PlanQuery plans a one-off query.

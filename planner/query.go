@@ -24,6 +24,8 @@ type queryMode struct {
 	// view: as those of a view.
 	lock string
 	view bool
+	// cursor: the rows that locking clauses are about stay part of the result of the query.
+	cursor bool
 }
 
 // bound is a bound query: its plan has the visible columns, then hidden ones that

@@ -85,7 +85,7 @@ func (s *selection) computeLate() error {
 
 // ordered puts the rows of a query for the client in order, cuts them, and computes
 // the outputs that wait for that.
-func (b *binder) ordered(q *sql.Select, r *bound, lim, off expr.Expr) error {
+func (b *binder) ordered(q *sql.Select, r *bound, lim, off expr.Expr, mode queryMode) error {
 	if len(r.order) > 0 {
 		r.node = &plan.Sort{Input: r.node, Order: r.order}
 	}
@@ -96,7 +96,7 @@ func (b *binder) ordered(q *sql.Select, r *bound, lim, off expr.Expr) error {
 	}
 	if r.late == nil {
 		cut(lim, off)
-		b.lockRows(r)
+		b.lockRows(r, mode)
 		return nil
 	}
 	es := identity(r.node)[:len(r.cols):len(r.cols)]
@@ -118,7 +118,7 @@ func (b *binder) ordered(q *sql.Select, r *bound, lim, off expr.Expr) error {
 		cut(lim, nil)
 		lim = nil
 	}
-	b.lockRows(r)
+	b.lockRows(r, queryMode{})
 	r.node = &plan.Project{Input: r.node, Exprs: es, Out: r.cols}
 	cut(lim, off)
 	return nil
