@@ -45,6 +45,9 @@ func (s *Session) copyCommand(ctx context.Context, p *prepared, st *sql.Copy) er
 	if _, into := q.(*sql.CreateTable); into {
 		return pgerr.New(pgerr.FeatureNotSupported, "COPY (SELECT INTO) is not supported")
 	}
+	if _, merge := q.(*sql.Merge); merge {
+		return pgerr.New(pgerr.FeatureNotSupported, "MERGE not supported in COPY")
+	}
 	inner := &statement{Parsed: p.st.Parsed, whole: p.st.whole}
 	inner.Stmt = q
 	target := &prepared{s: s, st: inner}

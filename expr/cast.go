@@ -70,6 +70,9 @@ func relabels(from, to types.T) bool {
 	if to.Mod >= 0 && (to.ID == types.Bit || to.ID == types.Varbit || to.ID == types.Varchar || to.ID == types.Bpchar || to.ID == types.Numeric) && to.Mod != from.Mod {
 		return false
 	}
+	if to.Mod >= 0 && to.ID == types.Bpchar && from.ID != types.Bpchar { // is padded, also at the same length
+		return false
+	}
 	if from.SameType(to) {
 		return to.Mod < 0 || to.Mod == from.Mod
 	}

@@ -133,6 +133,10 @@ func (b *binder) dmlTarget(name sql.Name, verb string, at sql.Node) (*changing, 
 	case *catalog.Sequence:
 		return nil, b.errAt(at, pgerr.WrongObjectType, "cannot change sequence \"%s\"", r.Name)
 	case *catalog.MatView:
+		if verb == "merge into" {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, "cannot execute MERGE on relation \"%s\"", r.Name).
+				WithDetail("This operation is not supported for materialized views.")
+		}
 		return nil, b.errAt(at, pgerr.WrongObjectType, "cannot change materialized view \"%s\"", r.Name)
 	case *catalog.View:
 		if verb == "merge into" {

@@ -42,7 +42,11 @@ func (b *binder) insert(s *sql.Insert, ctes *cteEnv, top bool) (*Mutation, error
 		}
 	}
 	if s.Returning != nil {
-		if err := b.insertReturning(m, s.Returning, &scope{items: []*rangeItem{guarded(t.item(name, 0), need)}, ctes: env}); err != nil {
+		sc := &scope{items: []*rangeItem{guarded(t.item(name, 0), need)}, ctes: env}
+		if s.Conflict != nil && len(s.Conflict.Update) > 0 {
+			sc.hidden = []*rangeItem{t.item("excluded", len(t.Columns))}
+		}
+		if err := b.insertReturning(m, s.Returning, sc); err != nil {
 			return nil, err
 		}
 	}

@@ -121,6 +121,15 @@ func (b *binder) bindCall(f *expr.Func, args []expr.Expr, at sql.Node) (expr.Exp
 	if err != nil {
 		return nil, err
 	}
+	if f.NeedsRow() && f.Set && len(args) > 0 && args[0].Type().IsDomain() {
+		d, err := b.domainRules(args[0].Type().Base())
+		if err == nil && !d.Empty() {
+			err = b.unsupported(at, f.Name+"() of a domain with constraints", "Name the composite type, and cast its rows to the domain.")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	c := &expr.Call{Fn: f, Args: args, Typ: f.Result(typesOf(args))}
 	if names, ts := setResult(c); len(ts) == 1 {
 		c.Typ = ts[0]

@@ -223,6 +223,9 @@ func (b *binder) typeName(n *sql.TypeName) (types.T, error) {
 	return t, b.placed(err, n)
 }
 
+// maxDimensions is how many dimensions an array has at most.
+const maxDimensions = 6
+
 func (b *binder) subscript(ec *exprContext, e *sql.Subscript) (expr.Expr, error) {
 	x, err := b.expr(ec, e.Arg)
 	if err != nil {
@@ -248,6 +251,9 @@ func (b *binder) subscript(ec *exprContext, e *sql.Subscript) (expr.Expr, error)
 			path = append(path, i)
 		}
 		return b.op("#>", e, x, &expr.MakeArray{Args: path, Typ: types.ArrayOf(types.Text)})
+	}
+	if n := len(e.Indexes); n > maxDimensions {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "number of array dimensions (%d) exceeds the maximum allowed (%d)", n, maxDimensions)
 	}
 	args, slice := []expr.Expr{x}, false
 	for _, ix := range e.Indexes {
@@ -312,15 +318,21 @@ func (b *binder) fieldSelect(ec *exprContext, e *sql.FieldSelect) (expr.Expr, er
 		}
 	}
 	ref, isRef := e.Arg.(*sql.ColumnRef)
+	at := sql.Node(leftmost(e.Arg))
+	if k, ok := e.Arg.(*sql.Cast); ok {
+		if _, ok := k.Arg.(*sql.RowExpr); ok {
+			at = e
+		}
+	}
 	switch row, _ := x.(*expr.MakeRow); {
 	case isRef && row != nil && row.Whole:
-		return nil, b.errAt(e, pgerr.UndefinedColumn, "column %s.%s does not exist", ref.Parts[len(ref.Parts)-1], e.Field)
+		return nil, b.errAt(at, pgerr.UndefinedColumn, "column %s.%s does not exist", ref.Parts[len(ref.Parts)-1], e.Field)
 	case t.ID != types.Record:
-		return nil, b.errAt(e, pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type", e.Field, t.Base())
+		return nil, b.errAt(at, pgerr.WrongObjectType, "column notation .%s applied to type %s, which is not a composite type", e.Field, t.Base())
 	case t.IsComposite():
-		return nil, b.errAt(e, pgerr.UndefinedColumn, "column \"%s\" not found in data type %s", e.Field, t.Base())
+		return nil, b.errAt(at, pgerr.UndefinedColumn, "column \"%s\" not found in data type %s", e.Field, t.Base())
 	}
-	return nil, b.errAt(e, pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field)
+	return nil, b.errAt(at, pgerr.UndefinedColumn, "could not identify column \"%s\" in record data type", e.Field)
 }
 
 func (b *binder) collate(ec *exprContext, e *sql.Collate) (expr.Expr, error) {

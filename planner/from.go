@@ -163,8 +163,12 @@ func (b *binder) alias(a *sql.Alias, name string, cols []plan.Column, at sql.Nod
 
 func (b *binder) renameColumns(it *rangeItem, a *sql.Alias, at sql.Node) error {
 	if len(a.Columns) > len(it.cols) {
-		return pgerr.New(pgerr.InvalidColumnReference, "table \"%s\" has %d columns available but %d columns specified",
-			it.name, len(it.cols), len(a.Columns))
+		what := "table"
+		if it.join {
+			what = "join expression"
+		}
+		return pgerr.New(pgerr.InvalidColumnReference, "%s \"%s\" has %d columns available but %d columns specified",
+			what, it.name, len(it.cols), len(a.Columns))
 	}
 	for i, n := range a.Columns {
 		it.cols[i].name = n

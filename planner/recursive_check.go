@@ -60,6 +60,28 @@ func references(q *sql.Select, byName map[string]*sql.CTE) map[string]bool {
 	return out
 }
 
+// changeReads reports whether a statement of WITH that changes data reads its own rows.
+func changeReads(c *sql.CTE) bool {
+	var with *sql.With
+	parts := &sql.Select{}
+	switch s := c.Query.(type) {
+	case *sql.Insert:
+		with = s.With
+		if s.Source != nil {
+			parts.From = []sql.TableExpr{&sql.SubqueryTable{Query: s.Source}}
+		}
+	case *sql.Update:
+		with, parts.From, parts.Where = s.With, s.From, s.Where
+		for _, set := range s.Set {
+			parts.Targets = append(parts.Targets, sql.Target{Expr: set.Value})
+		}
+	case *sql.Delete:
+		with, parts.From, parts.Where = s.With, s.Using, s.Where
+	}
+	parts.With = with
+	return references(parts, map[string]*sql.CTE{c.Name: c})[c.Name]
+}
+
 // The places where a query may not read itself, as errors name them.
 const (
 	inBase      = "its non-recursive term"

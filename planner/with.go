@@ -174,6 +174,9 @@ func (b *binder) withOrder(w *sql.With) ([]*sql.CTE, map[string]bool, error) {
 		if byName[c.Name] != nil {
 			return nil, nil, b.errAt(c, pgerr.DuplicateAlias, "WITH query name \"%s\" specified more than once", c.Name)
 		}
+		if _, merge := c.Query.(*sql.Merge); merge {
+			return nil, nil, b.errAt(c, pgerr.FeatureNotSupported, "MERGE not supported in WITH query")
+		}
 		byName[c.Name] = c
 		ctes = append(ctes, c)
 	}
@@ -185,6 +188,9 @@ func (b *binder) withOrder(w *sql.With) ([]*sql.CTE, map[string]bool, error) {
 	for i, c := range ctes {
 		q, ok := c.Query.(*sql.Select)
 		if !ok { // statements that change data keep their places
+			if changeReads(c) {
+				return nil, nil, b.errAt(c, pgerr.InvalidRecursion, "recursive query \"%s\" must not contain data-modifying statements", c.Name)
+			}
 			reads[c] = map[string]bool{}
 			for _, earlier := range ctes[:i] {
 				reads[c][earlier.Name] = true

@@ -34,6 +34,18 @@ var grammarErrors = []struct {
 	{"frame end", pgerr.WindowingError, ""},
 }
 
+// unicodeEscape adds to the error of an escape, which stands at the beginning of at,
+// what depends on the kind of string it is in.
+func unicodeEscape(e *pgerr.Error, at string) {
+	switch {
+	case e.Msg != "invalid Unicode escape":
+	case strings.HasPrefix(at, `\u`) || strings.HasPrefix(at, `\U`):
+		e.Code, e.Hint = pgerr.InvalidEscapeSequence, `Unicode escapes must be \uXXXX or \UXXXXXXXX.`
+	default:
+		e.Hint = `Unicode escapes must be \XXXX or \+XXXXXX.`
+	}
+}
+
 // grammarError makes an error of a message of the grammar.
 func grammarError(msg string) *pgerr.Error {
 	for _, g := range grammarErrors {

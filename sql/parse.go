@@ -182,6 +182,7 @@ func callGrammar(src string, base int, text string) (*pg.ParseResult, *pgerr.Err
 			off += w
 		}
 		e = e.At(PosToChar(text, base+off))
+		unicodeEscape(e, src[off:])
 	}
 	return nil, e
 }
