@@ -17,7 +17,7 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 export CGO_ENABLED := 1
 export EQUIV_SECONDS
 
-.PHONY: help run build test test-deps test-kafka vet fmt-check demo bench bench-point fuzz clean check-tools venv FORCE
+.PHONY: help run build test test-deps test-kafka vet fmt-check demo bench bench-sql bench-point fuzz clean check-tools venv FORCE
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ demo: build ## a guided tour on a throw-away data directory
 
 bench: build ## the Nexmark benchmark (BENCHARGS= passes flags on)
 	$(BIN) bench nexmark $(BENCHARGS)
+
+bench-sql: build test-deps ## TPC-H as views and one-off, against PostgreSQL (BENCHARGS=)
+	$(BIN) bench sql $(BENCHARGS)
 
 bench-point: build test-deps ## reads by key with pgbench -S, against PostgreSQL
 	scripts/bench-point.sh $(BIN)
