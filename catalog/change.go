@@ -122,7 +122,7 @@ func (s *Snapshot) checkNew(o Object) error {
 				WithHint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type.")
 		}
 	} else if t, ok := o.(*Type); ok && s.Get(h.Schema, h.Name) != nil {
-		if !t.Enum && t.Domain == nil {
+		if !t.Enum && t.Domain == nil && t.Range == nil {
 			return pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)
 		}
 		return pgerr.New(pgerr.DuplicateObject, "type \"%s\" already exists", h.Name)
@@ -153,6 +153,9 @@ func (s *Snapshot) applyDrop(oid uint32) error {
 		lines := make([]string, len(users))
 		for i, u := range users {
 			lines[i] = strings.Join(dependence(u, o), "\n")
+		}
+		if t, ok := o.(*Type); ok && t.Range != nil && t.Range.Multi { // it goes away with its range type
+			o = s.byOID[t.Range.Pair]
 		}
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", Described(o)).
 			WithDetail("%s", strings.Join(lines, "\n")).

@@ -39,6 +39,10 @@ func Clone(o Object) Object {
 			d := *o.Domain
 			c.Domain = &d
 		}
+		if o.Range != nil {
+			r := *o.Range
+			c.Range = &r
+		}
 		return &c
 	case *Secret:
 		c := *o

@@ -62,6 +62,7 @@ func typeDefs() []def {
 		{"pg_catalog.pg_type", "oid typname typlen typbyval typtype typcategory typispreferred typdelim typelem typarray typinput " +
 			"typoutput typreceive typsend typmodin typmodout typalign typstorage typcollation " +
 			"typnamespace typowner typisdefined typtypmod typrelid typacl typbasetype typnotnull typndims typdefault", fillTypes},
+		{"pg_catalog.pg_range", "rngtypid rngsubtype rngmultitypid rngcollation rngsubopc rngcanonical rngsubdiff", fillRanges},
 		{"pg_catalog.pg_enum", "oid enumtypid enumsortorder enumlabel", fillEnum},
 		{"pg_catalog.pg_opfamily", "oid opfmethod opfname opfnamespace opfowner", fromFile("opfamilies", 11, 10)},
 		{"pg_catalog.pg_operator", "oid oprname oprkind oprcanmerge oprcanhash oprleft oprright oprresult oprcom oprnegate oprcode " +

@@ -24,8 +24,8 @@ func fillTypes(c *Context, r *rows) {
 		switch {
 		case t.IsArrayOfNamed():
 			in = []any{750, 751, 2400, 2401}
-			if t.Elem == types.Enum {
-				align = "i"
+			if t.Elem == types.Enum || t.ElemType().IsRange() || t.ElemType().IsMultirange() {
+				align = rangeAlign(t.ElemType())
 			}
 		case t.IsDomain():
 			fillDomainType(r, s, t, owner, acl)
@@ -33,6 +33,10 @@ func fillTypes(c *Context, r *rows) {
 		case t.ID == types.Enum:
 			size, byval, kind, align, storage = 4, true, "e", "i", "p"
 			in = []any{3504, 3505, 3532, 3533}
+		case t.IsRange():
+			kind, align, in = "r", rangeAlign(t), []any{3834, 3835, 3836, 3837}
+		case t.IsMultirange():
+			kind, align, in = "m", rangeAlign(t), []any{4231, 4232, 4233, 4234}
 		default:
 			kind = "c"
 		}
@@ -53,6 +57,41 @@ func fillTypes(c *Context, r *rows) {
 	})
 }
 
+// rangeAlign is the alignment of a range type, which is that of the bounds if they
+// take double words.
+func rangeAlign(t types.T) string {
+	if t.ID == types.Enum {
+		return "i"
+	}
+	switch sub := t.RangeSub().Underlying(); {
+	case sub.IsComposite(), sub.Size() == 8 && sub.Kind() != types.KBytes, sub.ID == types.Timetz, sub.ID == types.LSN, sub.ID == types.Xid8, sub.ID == types.Interval:
+		return "d"
+	}
+	return "i"
+}
+
+// fillRanges lists PostgreSQL's range types and those of users.
+func fillRanges(c *Context, r *rows) {
+	fromFile("ranges")(c, r)
+	for _, t := range All[*Type](c.Snapshot) {
+		if t.Range == nil || t.Range.Multi {
+			continue
+		}
+		sub := t.Range.Sub.Type
+		collation := t.Range.Collation
+		if collation == 0 && sub.Underlying().IsString() {
+			collation = 100
+		}
+		class := opclassOID("", sub)
+		diff := any(0)
+		if diff = t.Range.DiffOID; t.Range.Diff != "" && t.Range.DiffOID == 0 {
+			f := function{name: t.Range.Diff, args: []types.T{sub, sub}}
+			diff = madeOID("proc "+f.signature(), 0, 0)
+		}
+		r.add(t.OID, sub.OID(), t.Range.Pair, collation, class, 0, diff)
+	}
+}
+
 // compositeRel is the OID of the row that pg_class has for a composite type.
 func compositeRel(oid uint32) uint32 { return madeOID("composite", oid, 0) }
 
@@ -60,7 +99,7 @@ func compositeRel(oid uint32) uint32 { return madeOID("composite", oid, 0) }
 func composites(s *Snapshot) []*Type {
 	var out []*Type
 	for _, t := range All[*Type](s) {
-		if !t.Enum && t.Domain == nil {
+		if !t.Enum && t.Domain == nil && t.Range == nil {
 			out = append(out, t)
 		}
 	}

@@ -20,6 +20,21 @@ type Type struct {
 	Domain    *Column `json:"domain,omitempty"`
 	Collation uint32  `json:"collation,omitempty"` // of a domain; 0: that of its type
 	Checks    []Check `json:"checks,omitempty"`
+	Range     *Ranges `json:"range,omitempty"` // of a range or multirange type
+}
+
+// Ranges is what a range type or the multirange type of one is made of.
+type Ranges struct {
+	Sub   Column `json:"sub"` // whose type is that of the bounds
+	Multi bool   `json:"multi,omitempty"`
+	// Pair and PairRef are the OID and the reference of the other type of the two. A
+	// multirange type goes away with its range type.
+	Pair    uint32 `json:"pair"`
+	PairRef uint64 `json:"pair_ref"`
+	Diff    string `json:"diff,omitempty"`     // the function of subtype_diff
+	DiffOID uint32 `json:"diff_oid,omitempty"` // its OID, if a user made it
+	// Collation is what was written; 0: that of the type.
+	Collation uint32 `json:"collation,omitempty"`
 }
 
 // Kind returns KindType.
@@ -29,6 +44,16 @@ func (*Type) Kind() Kind { return KindType }
 func (t *Type) Dependencies() []uint32 {
 	if t.Domain != nil {
 		return TypeOIDs(t.Domain.Type)
+	}
+	if t.Range != nil && t.Range.Multi {
+		return []uint32{t.Range.Pair}
+	}
+	if t.Range != nil {
+		out := TypeOIDs(t.Range.Sub.Type)
+		if t.Range.DiffOID != 0 {
+			out = append(out, t.Range.DiffOID)
+		}
+		return out
 	}
 	return typeOIDs(t.Fields)
 }
@@ -40,6 +65,8 @@ func (t *Type) T() types.T {
 		return types.DomainOf(t.Ref, t.Domain.Type)
 	case t.Enum:
 		return types.EnumOf(t.Ref)
+	case t.Range != nil:
+		return types.RangeOf(t.Ref, t.Range.Multi)
 	}
 	return types.T{ID: types.Record, Mod: -1, Ref: t.Ref}
 }
@@ -52,6 +79,9 @@ func (t *Type) define() {
 	}
 	if t.Domain != nil {
 		d.Over = &t.Domain.Type
+	}
+	if t.Range != nil {
+		d.Sub, d.Pair = &t.Range.Sub.Type, t.Range.PairRef
 	}
 	types.Define(d)
 }
@@ -148,7 +178,8 @@ type typeJSON struct {
 	ArrayOID uint32      `json:"array_oid,omitempty"`
 	Relation uint32      `json:"relation,omitempty"`
 	Fields   []fieldJSON `json:"fields,omitempty"`
-	Over     *typeJSON   `json:"over,omitempty"` // of a domain
+	Over     *typeJSON   `json:"over,omitempty"`  // of a domain
+	Range    string      `json:"range,omitempty"` // "range" or "multirange" of a user
 }
 
 type fieldJSON struct {
@@ -170,6 +201,17 @@ func typeToJSON(t types.T) typeJSON {
 		return j
 	}
 	if j.Enum = t.ID == types.Enum || t.Elem == types.Enum; j.Enum {
+		return j
+	}
+	for _, id := range []types.ID{t.ID, t.Elem} {
+		switch id {
+		case types.UserRange:
+			j.Range = "range"
+		case types.UserMultirange:
+			j.Range = "multirange"
+		}
+	}
+	if j.Range != "" {
 		return j
 	}
 	if d != nil {
@@ -199,6 +241,8 @@ func (j *typeJSON) t() (types.T, bool) {
 		if t = types.DomainOf(j.Ref, over); t.Def() == nil {
 			types.Define(&types.Def{Ref: j.Ref, OID: j.RowOID, ArrayOID: j.ArrayOID, Schema: j.Schema, Name: j.Name, Over: &over})
 		}
+	} else if j.Range != "" {
+		t = types.RangeOf(j.Ref, j.Range == "multirange")
 	} else if !j.Enum {
 		t.ID = types.Record
 		if t.Def() == nil {

@@ -41,6 +41,11 @@ func (s *Session) drop(ctx context.Context, st *sql.Drop) error {
 		if err := s.mayDrop(o); err != nil {
 			return err
 		}
+		if t, ok := o.(*catalog.Type); ok && t.Range != nil && t.Range.Multi {
+			r := snap.ByOID(t.Range.Pair).(*catalog.Type)
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop type %s because type %s requires it", t.T(), r.T()).
+				WithHint("You can drop type %s instead.", r.T())
+		}
 		if ix, ok := o.(*catalog.Index); ok && ix.Constraint {
 			t := snap.ByOID(ix.Table).Header().Name
 			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop index %s because constraint %s on table %s requires it", ix.Name, ix.Name, t).
@@ -160,6 +165,10 @@ func ownerOf(o catalog.Object) uint32 {
 		return o.Table
 	case *catalog.Sequence:
 		return o.OwnedTable
+	case *catalog.Type:
+		if o.Range != nil && o.Range.Multi {
+			return o.Range.Pair
+		}
 	}
 	return 0
 }

@@ -11,6 +11,9 @@ import (
 )
 
 func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
+	if st.Range {
+		return s.createRange(pl, st)
+	}
 	t, err := pl.BindCreateType(st)
 	if err != nil {
 		return err
@@ -25,6 +28,29 @@ func (s *Session) createType(pl *planner.Planner, st *sql.CreateType) error {
 	t.Ref = rand.Uint64() | 1
 	s.number(t)
 	return s.changeCatalog(catalog.Change{Create: t})
+}
+
+// createRange creates a range type and its multirange type.
+func (s *Session) createRange(pl *planner.Planner, st *sql.CreateType) error {
+	t, m, err := pl.BindCreateRange(st)
+	if err != nil {
+		return err
+	}
+	for _, o := range []*catalog.Type{t, m} {
+		if _, err := s.place(&o.Head, false); err != nil {
+			return err
+		}
+		o.Ref = rand.Uint64() | 1
+	}
+	if err := s.mayUseTypes(t.Range.Sub.Type); err != nil {
+		return err
+	}
+	s.furnish(t, m)
+	s.number(t)
+	s.number(m)
+	t.Range.Pair, t.Range.PairRef = m.OID, m.Ref
+	m.Range.Pair, m.Range.PairRef = t.OID, t.Ref
+	return s.changeCatalog(catalog.Change{Create: t}, catalog.Change{Create: m})
 }
 
 // alterEnum adds or renames a value. Stored queries name values by their labels,

@@ -19,6 +19,9 @@ func (s *Session) rename(ctx context.Context, o catalog.Object, a sql.AlterActio
 		return nil, s.renameSchema(ctx, schema, a.NewName)
 	}
 	snap := s.snapshot()
+	if t, ok := o.(*catalog.Type); ok && t.Range != nil {
+		return nil, pgerr.Unsupported("another name or schema for a range type", "Create the type anew.")
+	}
 	n := catalog.Clone(o)
 	if h := o.Header(); a.Kind == sql.AlterRename && a.NewName == h.Name && o.Kind().Relation() {
 		return nil, pgerr.New(pgerr.DuplicateTable, "relation \"%s\" already exists", h.Name)

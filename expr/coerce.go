@@ -109,8 +109,8 @@ func sessionText(t types.T) bool {
 	if id == types.Array {
 		id = t.Elem
 	}
-	if id >= types.Int4range && id <= types.Tstzmultirange {
-		id = types.T{ID: id}.RangeSub().ID
+	if r := (types.T{ID: id, Ref: t.Ref}); r.IsRange() || r.IsMultirange() {
+		id = r.RangeSub().ID
 	}
 	switch id {
 	case types.Timestamptz, types.Timestamp, types.Date, types.Time, types.Timetz, types.Interval:

@@ -116,7 +116,7 @@ func rangeFuncs() []*Func {
 		poly(set("unnest", ts(AnyMultirange), types.T{}, func(r *row, dst vec.Vector) error { return appendElems(dst, r.b(0)) }),
 			func(a []types.T) types.T { return a[0].RangeType() }))
 	for id := types.Int4range; id <= types.Tstzrange; id++ {
-		out = append(out, rangeConstructors(types.T{ID: id, Mod: -1})...)
+		out = append(out, RangeConstructors(types.T{ID: id, Mod: -1})...)
 	}
 	return out
 }
@@ -129,7 +129,9 @@ func (r *row) setIf(k int) types.RangeSet {
 	return r.set(k)
 }
 
-func rangeConstructors(t types.T) []*Func {
+// RangeConstructors are the functions that make values of a range type and of its
+// multirange type, called after them.
+func RangeConstructors(t types.T) []*Func {
 	sub, name := t.RangeSub(), t.TypName()
 	m := t.MultirangeType()
 	make2 := func(r *row, flags string) error {

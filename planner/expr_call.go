@@ -342,6 +342,9 @@ func (b *binder) funcCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	if x, err := b.userCall(ec, e); x != nil || err != nil {
 		return x, err
 	}
+	if x, err := b.rangeCall(ec, e); x != nil || err != nil {
+		return x, err
+	}
 	if e.Schema != "" && e.Schema != "pg_catalog" && e.Schema != "information_schema" {
 		if b.p.Cat.Schema(e.Schema) == nil {
 			return nil, b.errAt(e, pgerr.InvalidSchemaName, "schema \"%s\" does not exist", e.Schema)

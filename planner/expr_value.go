@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/streamdb/streamdb/catalog"
 	"github.com/streamdb/streamdb/expr"
 	"github.com/streamdb/streamdb/pgerr"
 	"github.com/streamdb/streamdb/sql"
@@ -216,9 +215,7 @@ func (b *binder) cast(ec *exprContext, e *sql.Cast) (expr.Expr, error) {
 func (b *binder) typeName(n *sql.TypeName) (types.T, error) {
 	t, err := ResolveTypeName(b.p.Cat, b.searchPath(), n)
 	if err == nil {
-		for _, oid := range catalog.TypeOIDs(t) {
-			b.deps[oid] = true
-		}
+		b.useType(t)
 	}
 	return t, b.placed(err, n)
 }

@@ -270,13 +270,24 @@ type FuncParam struct {
 	Default Expr
 }
 
-// CreateType is CREATE TYPE: with Enum AS ENUM (Labels), else AS (Fields).
+// CreateType is CREATE TYPE: with Enum AS ENUM (Labels), with Range AS RANGE
+// (Attributes), else AS (Fields).
 type CreateType struct {
 	At
 	Name   Name
 	Enum   bool
 	Labels []string
 	Fields []ColumnDef
+	Range  bool
+	// Attributes have values that are written as names of types; nil: something else.
+	Attributes []TypeAttribute
+}
+
+// TypeAttribute is an attribute of CREATE TYPE ... AS RANGE.
+type TypeAttribute struct {
+	At
+	Name  string
+	Value *TypeName
 }
 
 // AlterEnum is ALTER TYPE ... ADD VALUE New [BEFORE | AFTER Neighbour], or with

@@ -37,6 +37,8 @@ func (c *converter) ddl(n *pg.Node, a At) Stmt {
 	case *pg.Node_CreateEnumStmt:
 		k := v.CreateEnumStmt
 		return &CreateType{At: a, Name: c.name(nodeStrings(k.TypeName), a), Enum: true, Labels: nodeStrings(k.Vals)}
+	case *pg.Node_CreateRangeStmt:
+		return c.createRange(v.CreateRangeStmt, a)
 	case *pg.Node_CompositeTypeStmt:
 		k := v.CompositeTypeStmt
 		return &CreateType{At: a, Name: c.rangeName(k.Typevar), Fields: c.columnDefs(k.Coldeflist)}

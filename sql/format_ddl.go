@@ -66,6 +66,17 @@ func (f *formatter) ddl(s Stmt) bool {
 }
 
 func (f *formatter) createType(s *CreateType) {
+	if s.Range {
+		f.w("CREATE TYPE ", QuoteName(s.Name), " AS RANGE (")
+		for i, a := range s.Attributes {
+			f.w(not(i > 0, "", ", "), QuoteIdent(a.Name), " = ")
+			if a.Value != nil {
+				f.typeName(a.Value)
+			}
+		}
+		f.w(")")
+		return
+	}
 	f.w("CREATE TYPE ", QuoteName(s.Name), not(s.Enum, " AS (", " AS ENUM ("))
 	for i, l := range s.Labels {
 		f.w(not(i > 0, "", ", "), QuoteLiteral(l))

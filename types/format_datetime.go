@@ -445,7 +445,7 @@ func looseISOWeek(y, month, day int) (year, week int) {
 	return y, week
 }
 
-// looseJulian is the Julian day by a formula that takes any month and day.
+// looseJulian is the Julian day by a formula that takes any month and day, in 32 bits.
 func looseJulian(y, m, d int) int {
 	if m > 2 {
 		m, y = m+1, y+4800
@@ -453,7 +453,7 @@ func looseJulian(y, m, d int) int {
 		m, y = m+13, y+4799
 	}
 	century := y / 100
-	return y*365 - 32167 + y/4 - century + century/4 + 7834*m/256 + d
+	return int(int32(y*365 - 32167 + y/4 - century + century/4 + 7834*m/256 + d))
 }
 
 func (c *dtClock) numberPart(dst []byte, n *fmtNode) ([]byte, bool) {

@@ -18,6 +18,8 @@ type Def struct {
 	Fields        []RowField
 	Labels        []Label // of an enum, in its order
 	Over          *T      // what a domain is over; nil: no domain (domain.go)
+	Sub           *T      // of what the bounds of a range or multirange are
+	Pair          uint64  // of a range the Ref of its multirange, and the other way round
 }
 
 // RowField is one field of a composite type.

@@ -19,18 +19,29 @@ var rangeKinds = map[ID]struct {
 }
 
 // IsRange reports whether t is a range type.
-func (t T) IsRange() bool { return t.ID >= Int4range && t.ID <= Tstzrange }
+func (t T) IsRange() bool { return t.ID >= Int4range && t.ID <= Tstzrange || t.ID == UserRange }
 
 // IsMultirange reports whether t is a multirange type.
-func (t T) IsMultirange() bool { return t.ID >= Int4multirange && t.ID <= Tstzmultirange }
+func (t T) IsMultirange() bool {
+	return t.ID >= Int4multirange && t.ID <= Tstzmultirange || t.ID == UserMultirange
+}
 
 // RangeSub returns the type of the bounds of a range or multirange type.
 func (t T) RangeSub() T {
+	if t.ID == UserRange || t.ID == UserMultirange {
+		if d := t.Def(); d != nil && d.Sub != nil {
+			return *d.Sub
+		}
+		return T{ID: Unknown, Mod: -1}
+	}
 	return T{ID: rangeKinds[t.RangeType().ID].sub, Mod: -1}
 }
 
 // RangeType returns the range type of a multirange type; of a range type, itself.
 func (t T) RangeType() T {
+	if t.ID == UserMultirange {
+		return t.pair(UserRange)
+	}
 	if t.IsMultirange() {
 		return T{ID: t.ID - Int4multirange + Int4range, Mod: -1}
 	}
@@ -38,7 +49,28 @@ func (t T) RangeType() T {
 }
 
 // MultirangeType returns the multirange type of a range type.
-func (t T) MultirangeType() T { return T{ID: rangeKinds[t.ID].multi, Mod: -1} }
+func (t T) MultirangeType() T {
+	if t.ID == UserRange {
+		return t.pair(UserMultirange)
+	}
+	return T{ID: rangeKinds[t.ID].multi, Mod: -1}
+}
+
+// pair is the multirange type of a user's range type, or the other way round.
+func (t T) pair(id ID) T {
+	if d := t.Def(); d != nil {
+		return T{ID: id, Mod: -1, Ref: d.Pair}
+	}
+	return T{ID: id, Mod: -1}
+}
+
+// RangeOf returns the user's range type, or multirange type, with a reference.
+func RangeOf(ref uint64, multi bool) T {
+	if multi {
+		return T{ID: UserMultirange, Mod: -1, Ref: ref}
+	}
+	return T{ID: UserRange, Mod: -1, Ref: ref}
+}
 
 // The flat encoding of a range is a byte of flags, then for one that is not empty
 // the length of the lower bound (4 bytes) and both bounds in AppendElem's form;
@@ -108,6 +140,9 @@ func RangeCmp(t T, a, b []byte) int {
 		return cmpInt(int32(le.Uint32(a)), int32(le.Uint32(b)))
 	case KInt64:
 		return cmpInt(int64(le.Uint64(a)), int64(le.Uint64(b)))
+	}
+	if sub.Kind() != KBytes {
+		return Compare(sub, ElemDatum(sub.Kind(), a), ElemDatum(sub.Kind(), b))
 	}
 	return CompareBytes(sub, a, b)
 }

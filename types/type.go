@@ -73,6 +73,8 @@ const (
 	LSN  // pg_lsn
 	Xid8 // see word.go
 	Xid
+	UserRange      // of CREATE TYPE AS RANGE; its parts are T.Ref's
+	UserMultirange // the same
 	numIDs
 )
 
@@ -281,6 +283,8 @@ var infos = [endOfPseudo]info{
 	LSN:            {"pg_lsn", "pg_lsn", 3220, 3221, KBytes, 8, 'U'},
 	Xid8:           {"xid8", "xid8", 5069, 271, KBytes, 8, 'U'},
 	Xid:            {"xid", "xid", 28, 1011, KBytes, 4, 'U'},
+	UserRange:      {"anyrange", "anyrange", 3831, 0, KBytes, -1, 'R'},
+	UserMultirange: {"anymultirange", "anymultirange", 4537, 0, KBytes, -1, 'R'},
 	JSONPath:       {"jsonpath", "jsonpath", 4072, 4073, KBytes, -1, 'U'},
 	Tstzmultirange: {"tstzmultirange", "tstzmultirange", 4534, 6153, KBytes, -1, 'R'},
 
@@ -424,7 +428,7 @@ func ByOID(oid uint32) (T, bool) {
 		return TOidVector, true
 	}
 	for id := Unknown; id < numIDs; id++ {
-		if infos[id].oid == oid && id != Array && id != Enum {
+		if infos[id].oid == oid && !id.ofUser() {
 			return T{ID: id, Mod: -1}, true
 		}
 		if infos[id].arrayOID == oid && oid != 0 {
@@ -432,6 +436,12 @@ func ByOID(oid uint32) (T, bool) {
 		}
 	}
 	return T{}, false
+}
+
+// ofUser reports whether types of an ID are made by users, or of others, and have no
+// name of their own.
+func (id ID) ofUser() bool {
+	return id == Array || id == Enum || id == UserRange || id == UserMultirange
 }
 
 // ByName returns the type with the given pg_type.typname (int4, _text) or SQL
@@ -447,7 +457,7 @@ func ByName(name string) (T, bool) {
 		return T{ID: a, Mod: -1}, true
 	}
 	for id := Unknown; id < numIDs; id++ {
-		if id == Array || id == Enum {
+		if id.ofUser() {
 			continue
 		}
 		if infos[id].typname == name || infos[id].name == name {
