@@ -56,14 +56,16 @@ func (b *binder) aggCall(ec *exprContext, e *sql.FuncCall) (expr.Expr, error) {
 	if level > 0 {
 		item.inward(level)
 	}
-	return aggAt(item, owner, level), nil
+	return b.aggAt(item, owner, level), nil
 }
 
 // aggAt gives an aggregate to its query, level queries out, and stands for it.
-func aggAt(item *aggItem, owner *exprContext, level int) expr.Expr {
+func (b *binder) aggAt(item *aggItem, owner *exprContext, level int) expr.Expr {
 	i := item.addTo(owner.aggs)
 	if level > 0 {
-		return &expr.Outer{Level: level, Index: aggOuter(i), Typ: item.typ}
+		o := &expr.Outer{Level: level, Index: aggOuter(i), Typ: item.typ}
+		b.outAt[o] = b.at(item.at)
+		return o
 	}
 	return &aggRef{i, item.typ}
 }
@@ -122,7 +124,7 @@ func (b *binder) aggItem(ec *exprContext, e *sql.FuncCall) (*aggItem, error) {
 		}
 	}
 	if item.fn, err = expr.ResolveAgg(e.Name, typesOf(args)); err != nil {
-		return nil, b.placed(err, e)
+		return nil, b.placed(misplacedOrder(err, e), e)
 	}
 	if item.fn.OrderedSet != e.WithinGroup {
 		if e.WithinGroup {

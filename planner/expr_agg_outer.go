@@ -86,8 +86,12 @@ func (b *binder) outerOwner(sc *scope, at sql.Node, inputs []expr.Expr, level in
 	if err := b.aggAllowed(sc.ec, at); err != nil {
 		return nil, err
 	}
-	if readsAggregate(inputs, level) {
-		return nil, b.errAt(at, pgerr.GroupingError, "aggregate function calls cannot be nested")
+	if inner := readAggregate(inputs, level); inner != nil {
+		err := pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested")
+		if pos := b.outAt[inner]; pos > 0 {
+			err = err.At(pos)
+		}
+		return nil, err.At(b.at(at))
 	}
 	return sc.ec, nil
 }
@@ -188,12 +192,15 @@ func (b *binder) outerGrouping(ec *exprContext, g *groupingRef, level int) (expr
 	return &expr.Outer{Level: level, Index: markOuter(g.addTo(sc.ec.grouping)), Typ: g.Type()}, nil
 }
 
-// readsAggregate reports whether es read an aggregate of the query level queries out.
-func readsAggregate(es []expr.Expr, level int) bool {
-	found := false
+// readAggregate is the first aggregate of the query level queries out that es read;
+// nil: none.
+func readAggregate(es []expr.Expr, level int) *expr.Outer {
+	var found *expr.Outer
 	for _, x := range es {
 		mapOuterExpr(x, 0, func(o *expr.Outer, d int) expr.Expr {
-			found = found || o.Index < 0 && o.Level-d == level
+			if found == nil && o.Index < 0 && o.Level-d == level {
+				found = o
+			}
 			return o
 		})
 	}

@@ -433,7 +433,7 @@ func (b *binder) checkPlainCall(e *sql.FuncCall) error {
 // unknownFunction finds out that a call written like that of an aggregate means
 // no function at all.
 func (b *binder) unknownFunction(ec *exprContext, e *sql.FuncCall) error {
-	if !e.Star && !e.WithinGroup {
+	if !e.Star && !e.WithinGroup && !e.Distinct && len(e.OrderBy) == 0 && e.Filter == nil {
 		return nil
 	}
 	args, err := b.plainArgs(ec, e)
@@ -441,6 +441,9 @@ func (b *binder) unknownFunction(ec *exprContext, e *sql.FuncCall) error {
 		return err
 	}
 	for _, o := range e.OrderBy {
+		if !e.WithinGroup {
+			break
+		}
 		x, err := b.expr(ec, o.Expr)
 		if err != nil {
 			return err
@@ -448,7 +451,16 @@ func (b *binder) unknownFunction(ec *exprContext, e *sql.FuncCall) error {
 		args = append(args, x)
 	}
 	_, err = expr.ResolveFunc(e.Name, typesOf(args))
-	return b.placed(err, e)
+	return b.placed(misplacedOrder(err, e), e)
+}
+
+// misplacedOrder makes the hint of a function that is not found one for what has more
+// behind ORDER BY than an aggregate is likely to be ordered by.
+func misplacedOrder(err error, e *sql.FuncCall) error {
+	if err == nil || len(e.OrderBy) < 2 || e.WithinGroup || pgerr.From(err).Code != pgerr.UndefinedFunction {
+		return err
+	}
+	return pgerr.From(err).WithHint("No aggregate function matches the given name and argument types. Perhaps you misplaced ORDER BY; ORDER BY must appear after all regular arguments of the aggregate.")
 }
 
 // namedCall binds a call whose last arguments may be named.

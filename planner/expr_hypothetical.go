@@ -52,7 +52,7 @@ func (b *binder) hypothetical(ec *exprContext, e *sql.FuncCall) (expr.Expr, erro
 		if err != nil {
 			return nil, err
 		}
-		return aggAt(item, owner, level), nil
+		return b.aggAt(item, owner, level), nil
 	}
 	return b.rankOf(e, count)
 }
