@@ -250,17 +250,6 @@ func IndexDefinition(s *Snapshot, oid uint32, pretty bool) (string, bool) {
 	return "", false
 }
 
-// KeyIndex finds the index behind a key by which rows are stored, which is no
-// object of its own: by OID, or by schema and name where oid is 0.
-func KeyIndex(s *Snapshot, oid uint32, schema, name string) (found uint32, foundSchema, foundName string, ok bool) {
-	for _, t := range All[*Table](s) {
-		if k := t.PrimaryKey; k != nil && (oid != 0 && k.OID == oid || oid == 0 && t.Schema == schema && k.Name == name) {
-			return k.OID, t.Schema, k.Name, true
-		}
-	}
-	return 0, "", "", false
-}
-
 func namespaceOID(s *Snapshot, name string) uint32 {
 	if n := s.Schema(name); n != nil {
 		return n.OID
@@ -331,10 +320,8 @@ func fillClass(c *Context, r *rows) {
 
 // rowTypeOID is reltype: 0 where rows have no type.
 func rowTypeOID(o Object) uint32 {
-	if r, ok := o.(Relation); ok {
-		if t, ok := RowType(r); ok {
-			return t.OID()
-		}
+	if r, ok := o.(Relation); ok && hasRowType(r) {
+		return rowTypeNumber(r)
 	}
 	return 0
 }

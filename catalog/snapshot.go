@@ -15,7 +15,8 @@ import (
 // of all databases by their OIDs, but names are found only in a database.
 type Snapshot struct {
 	*content
-	db uint32 // the OID of the database; 0: the whole server
+	db     uint32   // the OID of the database; 0: the whole server
+	listed *listing // nil while changes are being made
 }
 
 // content is what the whole and its databases have in common.
@@ -56,16 +57,17 @@ func (s *Snapshot) In(db uint32) *Snapshot {
 	if v := s.views[db]; v != nil {
 		return v
 	}
-	return &Snapshot{s.content, db}
+	return &Snapshot{content: s.content, db: db}
 }
 
 // seal ends the making of a snapshot.
 func (s *Snapshot) seal() {
-	s.views = map[uint32]*Snapshot{0: {s.content, 0}}
+	s.listed = &listing{}
+	s.views = map[uint32]*Snapshot{0: {s.content, 0, &listing{}}}
 	for k, o := range s.others {
 		if k.kind == KindDatabase {
 			oid := o.Header().OID
-			s.views[oid] = &Snapshot{s.content, oid}
+			s.views[oid] = &Snapshot{s.content, oid, &listing{}}
 		}
 	}
 }
@@ -356,15 +358,8 @@ func (s *Snapshot) Visible(oid uint32, path []string) bool {
 
 // Objects calls f for every object in OID order.
 func (s *Snapshot) Objects(f func(Object)) {
-	oids := make([]uint32, 0, len(s.byOID))
-	for oid, o := range s.byOID {
-		if s.shows(o) {
-			oids = append(oids, oid)
-		}
-	}
-	sort.Slice(oids, func(i, j int) bool { return oids[i] < oids[j] })
-	for _, oid := range oids {
-		f(s.byOID[oid])
+	for _, o := range s.objects() {
+		f(o)
 	}
 }
 
