@@ -17,6 +17,9 @@ import (
 
 func (s *Session) alter(ctx context.Context, pl *planner.Planner, st *sql.Alter) error {
 	snap := s.snapshot()
+	if st.Kind == "type" && ofAttributes(st.Actions) {
+		return s.alterAttributes(snap, st)
+	}
 	o, err := s.alterTarget(snap, st)
 	if err != nil {
 		if st.IfExists && missing(err) {

@@ -30,6 +30,8 @@ func (c *converter) rename(s *pg.RenameStmt, a At) Stmt {
 	switch s.RenameType {
 	case pg.ObjectType_OBJECT_COLUMN:
 		act.Kind, act.Column, kind = AlterRenameColumn, s.Subname, s.RelationType
+	case pg.ObjectType_OBJECT_ATTRIBUTE:
+		act.Kind, act.Column, kind = AlterRenameColumn, s.Subname, pg.ObjectType_OBJECT_TYPE
 	case pg.ObjectType_OBJECT_TABCONSTRAINT:
 		act.Kind, act.Column, kind = AlterRenameConstraint, s.Subname, pg.ObjectType_OBJECT_TABLE
 	case pg.ObjectType_OBJECT_DOMCONSTRAINT:

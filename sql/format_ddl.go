@@ -54,7 +54,7 @@ func (f *formatter) ddl(s Stmt) bool {
 		for i := range v.Actions {
 			f.w(not(i > 0, " ", ", "))
 			if v.Kind != "domain" || !f.domainAction(&v.Actions[i]) {
-				f.alterAction(&v.Actions[i])
+				f.alterAction(v.Kind, &v.Actions[i])
 			}
 		}
 	case *CreateDomain:
@@ -413,13 +413,13 @@ func (f *formatter) target(t DropTarget) {
 	f.w(")")
 }
 
-func (f *formatter) alterAction(a *AlterAction) {
-	col := QuoteIdent(a.Column)
+func (f *formatter) alterAction(kind string, a *AlterAction) {
+	col, word := QuoteIdent(a.Column), not(kind == "type", "COLUMN ", "ATTRIBUTE ")
 	switch a.Kind {
 	case AlterRename:
 		f.w("RENAME TO ", QuoteIdent(a.NewName))
 	case AlterRenameColumn:
-		f.w("RENAME COLUMN ", col, " TO ", QuoteIdent(a.NewName))
+		f.w("RENAME ", word, col, " TO ", QuoteIdent(a.NewName))
 	case AlterRenameConstraint:
 		f.w("RENAME CONSTRAINT ", col, " TO ", QuoteIdent(a.NewName))
 	case AlterSetSchema:
@@ -428,12 +428,12 @@ func (f *formatter) alterAction(a *AlterAction) {
 		f.w("OWNER TO ")
 		f.role(*a.Role)
 	case AlterAddColumn:
-		f.w("ADD COLUMN ", not(a.IfNotExists, "", "IF NOT EXISTS "))
+		f.w("ADD ", word, not(a.IfNotExists, "", "IF NOT EXISTS "))
 		f.columnDef(a.Def)
 	case AlterDropColumn:
-		f.w("DROP COLUMN ", not(a.IfExists, "", "IF EXISTS "), col, not(a.Cascade, "", " CASCADE"))
+		f.w("DROP ", word, not(a.IfExists, "", "IF EXISTS "), col, not(a.Cascade, "", " CASCADE"))
 	case AlterColumnType:
-		f.w("ALTER COLUMN ", col, " TYPE ")
+		f.w("ALTER ", word, col, " TYPE ")
 		f.typeName(a.Type)
 		f.clause(" USING ", a.Expr)
 	case AlterSetDefault:
