@@ -72,6 +72,11 @@ func operandTypes(names string) []types.T {
 // sendFuncs give the binary form that values have in the protocol.
 func sendFuncs() []*Func {
 	var out []*Func
+	for name, t := range map[string]types.T{"range_send": AnyRange, "multirange_send": AnyMultirange} {
+		out = append(out, safe(fn(name, ts(t), types.TBytea, func(r *row) error {
+			return r.putB(types.AppendBinary(nil, r.typ(0), r.datum(0)))
+		})))
+	}
 	for _, t := range ts(tBool, types.TInt2, tI4, tI8, types.TFloat4, tF8, types.TNumeric, tText, types.TVarchar, types.TBpchar, tName, types.TBytea,
 		types.TInet, types.TCidr, types.TMacaddr, types.TMacaddr8, types.TBit, types.TVarbit, types.TMoney, types.TDate, types.TTime, types.TTimetz, types.TTimestamp, types.TTimestamptz, types.TInterval, types.TUUID, types.TJSON, types.TJSONB, tOid, types.TLSN, types.TXid8, types.TXid) {
 		name := t.TypName() + "send"

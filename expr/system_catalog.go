@@ -48,6 +48,7 @@ func fixedFuncs() []*Func {
 	no := func(name string, args []types.T) { out = append(out, fixed(name, args, tBool, false)) }
 	no("pg_relation_is_publishable", ts(types.TRegclass))
 	no("pg_is_in_recovery", nil)
+	out = append(out, fixed("pg_trigger_depth", nil, tI4, int32(0)))
 	no("pg_is_wal_replay_paused", nil)
 	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_tuples_inserted", "pg_stat_get_live_tuples"} {
 		out = append(out, fixed(name, ts(tOid), tI8, int64(0)))

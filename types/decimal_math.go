@@ -175,6 +175,8 @@ func (d Decimal) Log(x Decimal) (Decimal, error) {
 	switch {
 	case d.form == decNaN || x.form == decNaN:
 		return DecimalNaN(), nil
+	case x.form == decNegInf: // before what is wrong with the base
+		return d, errLogZero(x)
 	case d.Sign() <= 0:
 		return d, errLogZero(d)
 	case x.Sign() <= 0:
