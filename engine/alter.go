@@ -206,6 +206,17 @@ func (s *Session) comment(st *sql.Comment) error {
 		return s.commentShared(snap, st, text)
 	case "constraint":
 		return s.commentConstraint(snap, st, text)
+	case "function", "routine":
+		f, err := s.functionTarget(snap, st.Target)
+		if err == nil {
+			err = s.mustOwn(f)
+		}
+		if err != nil {
+			return err
+		}
+		n := catalog.Clone(f)
+		n.Header().Comment = text
+		return s.changeCatalog(catalog.Change{Replace: n})
 	case "domain constraint":
 		return s.commentDomainConstraint(snap, st, text)
 	case "index":

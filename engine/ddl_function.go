@@ -105,7 +105,7 @@ func (s *Session) functionTarget(snap *catalog.Snapshot, t sql.DropTarget) (cata
 	if f := snap.Function(t.Name.Schema, t.Name.Name, ts, s.expr.SearchPath); f != nil {
 		return f, nil
 	}
-	return nil, pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", catalog.FunctionSignature(full, ts))
+	return nil, pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", strings.ReplaceAll(catalog.FunctionSignature(full, ts), ",", ", "))
 }
 
 // noFunctionNotice is what DROP FUNCTION IF EXISTS says.
@@ -114,5 +114,5 @@ func noFunctionNotice(err error) *pgerr.Error {
 	if name, ok := strings.CutPrefix(msg, "could not find a function named "); ok {
 		return pgerr.New(pgerr.SuccessfulCompletion, "function %s() does not exist, skipping", strings.Trim(name, "\""))
 	}
-	return pgerr.New(pgerr.SuccessfulCompletion, "%s, skipping", msg)
+	return pgerr.New(pgerr.SuccessfulCompletion, "%s, skipping", strings.ReplaceAll(msg, ", ", ","))
 }

@@ -286,6 +286,7 @@ type Comment struct {
 	At
 	Kind   string // lower case: "table", "column", "materialized view"
 	Name   Name
+	Target DropTarget // has the argument types of a function beside its name
 	Column string
 	Text   string
 	Null   bool

@@ -427,8 +427,8 @@ func (c *converter) comment(s *pg.CommentStmt, a At) Stmt {
 	if !namedKinds[out.Kind] {
 		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind), "Tables, columns, views, indexes, sources, sinks, schemas, types and sequences have comments.")
 	}
-	if f := s.Object.GetObjectWithArgs(); f != nil && !f.ArgsUnspecified {
-		c.unsupported(a, "COMMENT ON "+strings.ToUpper(out.Kind)+" with argument types", "Leave the argument types out.")
+	if s.Object.GetObjectWithArgs() != nil {
+		out.Target = c.target(s.Object)
 	}
 	if s.Objtype == pg.ObjectType_OBJECT_COLUMN || s.Objtype == pg.ObjectType_OBJECT_TABCONSTRAINT {
 		parts := nodeStrings(s.Object.GetList().GetItems())

@@ -389,7 +389,7 @@ func (f *formatter) comment(s *Comment) {
 	case s.Kind == "constraint":
 		f.w(QuoteIdent(s.Column), " ON ", QuoteName(s.Name))
 	default:
-		f.w(QuoteName(s.Name))
+		f.target(DropTarget{Name: s.Name, HasArgs: s.Target.HasArgs, Args: s.Target.Args})
 	}
 	f.w(" IS ", not(s.Null, QuoteLiteral(s.Text), "NULL"))
 }
