@@ -281,16 +281,22 @@ func quotedIdent(s string, i int) (end int, val string, err *lexError) {
 
 // numberEnd returns the end of the number at i.
 func numberEnd(s string, i int) int {
-	digits := func(j int) int {
-		for j < len(s) && (digit(s[j]) || s[j] == '_' && j+1 < len(s) && digit(s[j+1]) && j > i && digit(s[j-1])) {
-			j++
-		}
-		return j
-	}
 	if s[i] == '0' && i+1 < len(s) {
 		if j := radixEnd(s, i+2, s[i+1]|0x20); j > i+2 {
 			return j
 		}
+	}
+	return decimalEnd(s, i, true)
+}
+
+// decimalEnd is where a decimal number ends that begins at i, with underscores
+// between digits if they are allowed.
+func decimalEnd(s string, i int, underscores bool) int {
+	digits := func(j int) int {
+		for j < len(s) && (digit(s[j]) || underscores && s[j] == '_' && j+1 < len(s) && digit(s[j+1]) && j > i && digit(s[j-1])) {
+			j++
+		}
+		return j
 	}
 	j := digits(i)
 	if j < len(s) && s[j] == '.' && !(j+1 < len(s) && s[j+1] == '.') {

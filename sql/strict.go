@@ -12,7 +12,7 @@ func checkNumbers(text string, toks []token, native bool) *pgerr.Error {
 		what, end := "", 0
 		switch t.kind {
 		case tokNumber:
-			what, end = "numeric literal", decimalEnd(text, t.start)
+			what, end = "numeric literal", decimalEnd(text, t.start, false)
 		case tokParam:
 			what, end = "parameter", t.end
 		default:
@@ -36,30 +36,6 @@ func checkNumbers(text string, toks []token, native bool) *pgerr.Error {
 		return junk
 	}
 	return nil
-}
-
-// decimalEnd is where a number ends that begins at i, if it is written in plain digits.
-func decimalEnd(s string, i int) int {
-	digits := func(j int) int {
-		for j < len(s) && digit(s[j]) {
-			j++
-		}
-		return j
-	}
-	j := digits(i)
-	if j < len(s) && s[j] == '.' && !(j+1 < len(s) && s[j+1] == '.') {
-		j = digits(j + 1)
-	}
-	if j < len(s) && s[j]|0x20 == 'e' {
-		k := j + 1
-		if k < len(s) && (s[k] == '+' || s[k] == '-') {
-			k++
-		}
-		if k < len(s) && digit(s[k]) {
-			j = digits(k)
-		}
-	}
-	return j
 }
 
 // unnamedQuery is a subquery in FROM without an alias. Something of it is at offset.
