@@ -93,6 +93,12 @@ func (s *Session) prepareDeclare(p *prepared, st *sql.DeclareCursor) error {
 		if !st.NoScroll {
 			c.kept = c.empty()
 		}
+		// It reads as of now, whenever its rows are fetched; rows are locked by FETCH.
+		if q.query.Locks == "" {
+			if err := c.portal.start(ctx); err != nil {
+				return nil, "", err
+			}
+		}
 		s.cursors[st.Name] = c
 		return nil, "DECLARE CURSOR", nil
 	}

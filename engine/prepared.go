@@ -378,6 +378,9 @@ func (o *portal) tryStart(ctx context.Context) error {
 			o.rows = once(c)
 			return err
 		}
+		if p.cursor {
+			r.freeze()
+		}
 		o.held, o.cleanup = held, func() { r.close(); held.cancel(nil) }
 		o.rows = pull(func(out emitFunc) error { return r.execute(root, out) })
 		return nil
