@@ -25,7 +25,7 @@ type fromPart struct {
 func (b *binder) fromList(list []sql.TableExpr, sc *scope) (plan.Node, error) {
 	var node plan.Node
 	for _, te := range list {
-		left := &scope{parent: sc.parent, items: slices.Clone(sc.items), hidden: slices.Clone(sc.hidden), ctes: sc.ctes, from: true}
+		left := &scope{parent: sc.parent, items: slices.Clone(sc.items), hidden: slices.Clone(sc.hidden), ctes: sc.ctes, from: true, first: true}
 		if b.dmlItem != nil && len(sc.items) > 0 && sc.items[0] == b.dmlItem {
 			left.items, left.barred = left.items[1:], left.items[:1]
 		}
@@ -120,8 +120,8 @@ func blind(outer *scope) *scope {
 		return outer
 	}
 	hidden := slices.Concat(outer.items, outer.barred, outer.hidden)
-	out := &scope{parent: outer.parent, hidden: hidden, ctes: outer.ctes, from: true, ec: outer.ec, fn: outer.fn}
-	if out.parent != nil {
+	out := &scope{parent: outer.parent, hidden: hidden, ctes: outer.ctes, from: true, first: outer.first, ec: outer.ec, fn: outer.fn}
+	if !out.first {
 		out.parent = blind(out.parent)
 	}
 	return out

@@ -24,8 +24,10 @@ type scope struct {
 	// barred are items that LATERAL would see, but may not refer to: the target of
 	// UPDATE and DELETE, and the left side of a join that keeps rows of the right one.
 	barred []*rangeItem
-	// from: the scope is that of an item of FROM, with the ones to its left.
-	from bool
+	// from: the scope is that of an item of FROM, with the ones to its left. The scopes
+	// of an item within joins follow one another; the parent of the first of them is the
+	// query around, if there is one.
+	from, first bool
 	// ec is where in the query the subquery stands that is being bound.
 	ec *exprContext
 	// fn: the scope holds the parameters of a function, whose query sees no further.
@@ -194,6 +196,9 @@ func (b *binder) column(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e != nil && len(parts) == 1 && s.alsoLeft(name) {
+			return nil, b.errAt(ref, pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", name)
+		}
 		if e != nil {
 			b.noteQualifier(sc, s, ref)
 			if level > 0 {
@@ -218,6 +223,18 @@ func (b *binder) column(sc *scope, ref *sql.ColumnRef) (expr.Expr, error) {
 		level++
 	}
 	return nil, nil
+}
+
+// alsoLeft reports whether an item of the same FROM further left, outside of the join
+// that s is in, has a column of the name.
+func (s *scope) alsoLeft(name string) bool {
+	for s.from && !s.first && s.parent != nil {
+		s = s.parent
+		if n, _ := findVisible(s.items, name); n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // unqualified finds a bare column name in one scope: nil when absent.
