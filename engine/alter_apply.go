@@ -34,7 +34,7 @@ func (a *alteration) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.reshaped || a.columnRenamed {
+	if a.reshaped || a.columnRenamed || a.keyDropped != "" {
 		if err := a.unmoved(snap, next); err != nil {
 			return err
 		}
@@ -80,7 +80,13 @@ func (a *alteration) unmoved(snap, next *catalog.Snapshot) error {
 		if err != nil {
 			continue // what cannot be planned today is none the worse
 		}
-		if is, err := a.s.eng.PlanPrint(next, n); err != nil || was != is {
+		is, err := a.s.eng.PlanPrint(next, n)
+		if err != nil && a.keyDropped != "" {
+			what := "constraint " + a.keyDropped + " on table " + a.t.Name
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop %s because other objects depend on it", what).
+				WithDetail("%s %s depends on %s", d.Kind(), d.Header().Name, what).WithHint("Drop these objects first, and create them again.")
+		}
+		if err != nil || was != is {
 			return pgerr.Unsupported("this change of table \""+a.t.Name+"\"",
 				d.Kind().String()+" "+d.Header().Name+" would mean something else afterwards. Drop it, and create it again.")
 		}

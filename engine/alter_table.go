@@ -46,6 +46,7 @@ type alteration struct {
 	others        map[uint32]*catalog.Table
 	noticed       []string
 	columnRenamed bool
+	keyDropped    string // the name of a primary key that goes; columns may be known to depend on it
 }
 
 // alterTable runs the actions of an ALTER TABLE that concern its columns and
@@ -306,6 +307,9 @@ func (a *alteration) dropConstraint(x *sql.AlterAction) error {
 			return err
 		}
 		a.dropped[ix.OID] = true
+		if ix.Primary {
+			a.keyDropped = name
+		}
 		return nil
 	}
 	if a.t.PrimaryKey != nil && a.t.PrimaryKey.Name == name {
@@ -313,7 +317,7 @@ func (a *alteration) dropConstraint(x *sql.AlterAction) error {
 			return err
 		}
 		a.reshape()
-		a.t.PrimaryKey = nil
+		a.t.PrimaryKey, a.keyDropped = nil, name
 		return nil
 	}
 	if x.IfExists {

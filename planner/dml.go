@@ -174,11 +174,7 @@ func (b *binder) storedExpr(text string, rel catalog.Relation, want types.T) (ex
 
 // tableItem names the columns of a table whose row starts at offset.
 func tableItem(t *catalog.Table, name string, offset int) *rangeItem {
-	it := relationItem(t, name, offset)
-	if t.PrimaryKey != nil {
-		it.key = t.PrimaryKey.Columns
-	}
-	return it
+	return relationItem(t, name, offset)
 }
 
 // relationItem names the columns of a relation whose row starts at offset. Under its

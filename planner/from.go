@@ -114,6 +114,20 @@ func (b *binder) tableExpr(te sql.TableExpr, outer *scope) (*fromPart, error) {
 	return nil, b.unsupported(te, "this item of FROM", "Use a table, a subquery or a function.")
 }
 
+// primaryKey returns the columns of a table's primary key on which others depend: the
+// one by which rows are stored, or one that was added later and always holds.
+func (b *binder) primaryKey(t *catalog.Table) []int {
+	if t.PrimaryKey != nil {
+		return t.PrimaryKey.Columns
+	}
+	for _, ix := range b.p.Cat.Indexes(t.OID) {
+		if ix.Primary && !ix.Deferrable {
+			return ix.Columns()
+		}
+	}
+	return nil
+}
+
 // blind is outer for a part that may not see the items of its FROM.
 func blind(outer *scope) *scope {
 	if !outer.from {
@@ -238,8 +252,8 @@ func (b *binder) tableRef(te *sql.TableRef, outer *scope) (*fromPart, error) {
 		return &fromPart{node: withTableOID(n, it), items: []*rangeItem{it}}, nil
 	}
 	t, ok := rel.(*catalog.Table)
-	if ok && t.PrimaryKey != nil {
-		it.key = t.PrimaryKey.Columns
+	if ok {
+		it.key = b.primaryKey(t)
 	}
 	items := []*rangeItem{it}
 	if k := b.locked[te]; k != nil {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamdb/streamdb/catalog"
@@ -50,7 +51,11 @@ func (e *Runner) viewPrint(snap *catalog.Snapshot, v *catalog.View) (string, err
 	if err != nil {
 		return "", err
 	}
-	p, err := (&planner.Planner{Cat: snap, Session: e.FrozenSession(v.SearchPath, nil)}).PlanQuery(q)
+	path := v.SearchPath
+	if catalog.IsTemp(v.Schema) {
+		path = append(slices.Clip(path), v.Schema)
+	}
+	p, err := (&planner.Planner{Cat: snap, Session: e.FrozenSession(path, nil)}).PlanQuery(q)
 	if err != nil {
 		return "", err
 	}
