@@ -336,7 +336,8 @@ func lcmDecimal(a, b types.Decimal) (types.Decimal, error) {
 	if err != nil {
 		return q, err
 	}
-	return q.Mul(b.Abs()).Round(scale), nil
+	m := q.Mul(b.Abs()).Round(scale)
+	return m, m.CheckRange()
 }
 
 // widthBucketArray finds how many of the sorted lower bounds are at most the

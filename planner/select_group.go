@@ -227,16 +227,16 @@ func (s *selection) keyPlaces() map[string]int {
 	return at
 }
 
-// addDependentKeys adds the columns of a table to the keys when its primary key
-// is among them: they depend on it.
+// addDependentKeys adds the columns of a table to the keys of all grouping sets when
+// its primary key is in each of them: they depend on it.
 func (s *selection) addDependentKeys() {
-	if len(s.groups) != 1 {
-		return
-	}
-	have := map[int]bool{}
-	for _, k := range s.keys {
+	have, always := map[int]bool{}, map[int]bool{}
+	for i, k := range s.keys {
 		if c, ok := k.(*expr.Col); ok {
 			have[c.Index] = true
+			if !slices.ContainsFunc(s.groups, func(set groupSet) bool { return !slices.Contains(set, i) }) {
+				always[c.Index] = true
+			}
 		}
 	}
 	used := map[int]bool{}
@@ -249,20 +249,21 @@ func (s *selection) addDependentKeys() {
 		w.each(func(e expr.Expr) expr.Expr { s.colsUsed(e, used); return e })
 	}
 	for _, it := range s.sc.items {
-		if it.rel == nil || len(it.key) == 0 || it.name == "" {
+		if it.rel == nil || len(it.key) == 0 || it.name == "" ||
+			slices.ContainsFunc(it.key, func(k int) bool { return !always[it.cols[k].index] }) {
 			continue
 		}
-		all := true
-		for _, k := range it.key {
-			all = all && have[it.cols[k].index]
-		}
 		for i := range it.cols {
-			if c := &it.cols[i]; all && c.e == nil && used[c.index] && !have[c.index] {
-				have[c.index] = true
-				s.groups[0] = append(s.groups[0], len(s.keys))
-				s.keys = append(s.keys, &expr.Col{Index: c.index, Typ: c.typ})
-				s.keyTargets = append(s.keyTargets, -1)
+			c := &it.cols[i]
+			if c.e != nil || !used[c.index] || have[c.index] {
+				continue
 			}
+			have[c.index] = true
+			for g := range s.groups {
+				s.groups[g] = append(slices.Clip(s.groups[g]), len(s.keys))
+			}
+			s.keys = append(s.keys, &expr.Col{Index: c.index, Typ: c.typ})
+			s.keyTargets = append(s.keyTargets, -1)
 		}
 	}
 }
