@@ -27,6 +27,7 @@ func (p *Planner) BindCreateRange(s *sql.CreateType) (ranged, multi *catalog.Typ
 	mh.Name = multirangeName(h.Name)
 	given, chosen := map[string]bool{}, false
 	var diff *sql.TypeAttribute
+	var order []*sql.TypeAttribute
 	for i := range s.Attributes {
 		a := &s.Attributes[i]
 		if given[a.Name] {
@@ -52,11 +53,7 @@ func (p *Planner) BindCreateRange(s *sql.CreateType) (ranged, multi *catalog.Typ
 			}
 			chosen = true
 		case "subtype_opclass", "collation":
-			defer func() {
-				if err == nil {
-					err = b.rangeOrder(a, r)
-				}
-			}()
+			order = append(order, a)
 		case "canonical":
 			return nil, nil, b.unsupported(a, "a canonical function of a range type", "Leave it out; bounds stay as they are given.")
 		}
@@ -76,6 +73,11 @@ func (p *Planner) BindCreateRange(s *sql.CreateType) (ranged, multi *catalog.Typ
 				WithHint("You can manually specify a multirange type name using the \"multirange_type_name\" attribute.")
 		}
 		return nil, nil, err
+	}
+	for _, a := range order {
+		if err := b.rangeOrder(a, r); err != nil {
+			return nil, nil, err
+		}
 	}
 	mr := *r
 	mr.Multi = true

@@ -67,13 +67,14 @@ func (d *dtDecoder) split(s string, opt *Options) dtErr {
 	return dtOK
 }
 
-// decode reads a date with or without a time.
-func (d *dtDecoder) decode(s string, opt *Options) dtErr {
+// read decodes the fields of s one by one, none of which may say again what another has
+// said.
+func (d *dtDecoder) read(s string, opt *Options, field func(i int) (dtMask, dtErr)) dtErr {
 	if e := d.split(s, opt); e != dtOK {
 		return e
 	}
 	for i := range d.fields {
-		mask, e := d.field(i)
+		mask, e := field(i)
 		if e != dtOK {
 			return e
 		}
@@ -82,7 +83,12 @@ func (d *dtDecoder) decode(s string, opt *Options) dtErr {
 		}
 		d.have |= mask
 	}
-	if e := d.check(); e != dtOK {
+	return d.check()
+}
+
+// decode reads a date with or without a time.
+func (d *dtDecoder) decode(s string, opt *Options) dtErr {
+	if e := d.read(s, opt, d.field); e != dtOK {
 		return e
 	}
 	if d.word != wordNone {

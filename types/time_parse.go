@@ -5,20 +5,7 @@ import "strings"
 // decodeTime reads a time of day, which may have a zone, and a date for the zone's
 // sake.
 func (d *dtDecoder) decodeTime(s string, opt *Options) dtErr {
-	if e := d.split(s, opt); e != dtOK {
-		return e
-	}
-	for i := range d.fields {
-		mask, e := d.timeField(i)
-		if e != dtOK {
-			return e
-		}
-		if mask&d.have != 0 {
-			return dtBad
-		}
-		d.have |= mask
-	}
-	if e := d.check(); e != dtOK {
+	if e := d.read(s, opt, d.timeField); e != dtOK {
 		return e
 	}
 	if d.timeOverflows() {
